@@ -1,0 +1,1 @@
+"""Clients for both wire formats, stream assembly, profiles, and the scripted model."""

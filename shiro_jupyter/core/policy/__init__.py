@@ -1,0 +1,1 @@
+"""What may happen: rules, modes, secrets."""

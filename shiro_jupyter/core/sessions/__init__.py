@@ -1,0 +1,1 @@
+"""Session state and its append-only log."""

@@ -1,0 +1,1 @@
+"""The registry and one file per tool."""

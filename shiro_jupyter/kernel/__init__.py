@@ -1,0 +1,1 @@
+"""The host side: IPython magics, the main thread, and the live namespace."""
