@@ -1,0 +1,377 @@
+"""The turn loop: prompt -> [model step -> calls -> results]* -> answer.
+
+Everything here runs on one asyncio loop. The outside (model, tools' world, person, clock) is
+passed in; views learn of everything through `emit`, and every turn ends in one `TurnEnded`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import events
+from .context.prompt import tail_text
+from .errors import ModelMendable, NotConfigured, ShiroError, UserMendable
+from .events import Answer, Event, Question, TurnEnded, TurnOutcome, Usage
+from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
+from .models.patience import patient
+from .policy.gate import Gate
+from .sessions.session import Session
+from .tools.base import Parameters, Tool, ToolContext, ToolResult, bounded
+from .transcript import Assistant, Call, Item, Note, Result, User
+from .workspace.clock import Clock
+from .workspace.processes import Processes
+from .workspace.project import Project
+
+log = logging.getLogger("shiro")
+
+# What the model reads where a call has no result of its own.
+INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
+SKIPPED = "Not executed: the turn ended before this call ran."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one turn. `seconds` leaves out waiting for the person and running code."""
+
+    steps: int = 50
+    seconds: float = 1800.0
+    malformed: int = 3
+
+
+class LimitReached(Exception):
+    """A typed outcome, not an error: the turn stops here, with its reason."""
+
+
+@dataclass
+class Running:
+    """The call in flight; a new one resets the count of interrupts."""
+
+    task: asyncio.Task[ToolResult]
+    stopping: bool = False
+
+
+@dataclass
+class Turn:
+    """What one turn keeps while it runs."""
+
+    number: int
+    started: float
+    usage: Usage = field(default_factory=Usage)
+    malformed: int = 0
+    uncounted: float = 0.0  # seconds spent in tools and waiting for the person
+
+
+@dataclass
+class Agent:
+    """One conversation with one model. `model` is asked for a client at the start of each turn,
+    so that model and endpoint may change between turns; `system` likewise for a new session."""
+
+    session: Session
+    model: Callable[[], Awaitable[ModelClient]]
+    tools: Sequence[Tool[Any]]
+    system: Callable[[], str]
+    gate: Gate
+    project: Project
+    processes: Processes
+    clock: Clock
+    emit: Callable[[Event], None]
+    # The person: resolves to None where nobody can answer.
+    ask: Callable[[Question], Awaitable[Answer | None]]
+    flush: Callable[[], None] = lambda: None
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        self._by_name: Mapping[str, Tool[Any]] = {tool.name: tool for tool in self.tools}
+        self._specs = tuple(tool.spec() for tool in self.tools)
+        self._one_at_a_time = asyncio.Lock()
+        self._queue: list[str] = []
+        self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
+        self._running: Running | None = None
+
+    # -- what a host calls ---------------------------------------------------------------
+
+    async def submit(self, prompt: str) -> TurnEnded:
+        """Run a turn, after those submitted before it. Never raises for what went wrong."""
+        waits = self._one_at_a_time.locked()
+        if waits:
+            self._queue.append(prompt)
+            self.emit(events.QueueChanged(tuple(self._queue)))
+        try:
+            async with self._one_at_a_time:
+                if waits:
+                    waits = False
+                    self._unqueue(prompt)
+                return await self._run(prompt)
+        finally:
+            if waits:  # cancelled while it waited
+                self._unqueue(prompt)
+
+    def interrupt(self) -> None:
+        """First: end the call in flight, keep the turn. Nothing in flight, or again: end it."""
+        running = self._running
+        if running and not running.stopping:
+            running.stopping = True
+            running.task.cancel()
+        else:
+            self.stop()
+
+    def stop(self) -> None:
+        """End the turn; what was streamed is kept."""
+        if self._turn:
+            self._turn.cancel()
+
+    # -- one turn ------------------------------------------------------------------------
+
+    async def _run(self, prompt: str) -> TurnEnded:
+        turn = Turn(self.session.turn + 1, self.clock.monotonic())
+        self.emit(events.TurnStarted(turn.number, prompt))
+        self.session.append(User(prompt, turn.number))
+        self._turn = asyncio.create_task(self._guarded(turn))
+        try:
+            outcome, reason = await asyncio.shield(self._turn)
+        except asyncio.CancelledError:
+            # Stopped before its first step, or our own caller was cancelled (the host is
+            # closing): end the turn in good order.
+            self._turn.cancel()
+            await asyncio.wait({self._turn})
+            outcome, reason = "interrupted", ""
+            if not self._turn.cancelled():
+                outcome, reason = self._turn.result()
+        finally:
+            self._turn = None
+        if outcome == "interrupted":
+            self.session.append(Note("The person interrupted the turn.", turn.number))
+        self.session.add_usage(turn.usage)
+        seconds = self.clock.monotonic() - turn.started
+        ended = TurnEnded(turn.number, outcome, reason, turn.usage, seconds)
+        self.emit(ended)
+        self.flush()
+        return ended
+
+    async def _guarded(self, turn: Turn) -> tuple[TurnOutcome, str]:
+        """The turn boundary: whatever happens becomes an outcome and one sentence."""
+        try:
+            await self._steps(turn)
+            return "answered", ""
+        except asyncio.CancelledError:
+            self._close_open_calls(turn)
+            return "interrupted", ""
+        except LimitReached as limit:
+            outcome: TurnOutcome = "limited"
+            reason = str(limit)
+        except (UserMendable, ModelMendable) as error:
+            outcome, reason = "failed", str(error)
+        except Exception as error:
+            log.exception("a turn failed")
+            what = (
+                str(error) if isinstance(error, ShiroError) else f"{type(error).__name__}: {error}"
+            )
+            outcome = "failed"
+            reason = f"Something in shiro broke ({what}); the session is kept, ask again."
+        self._close_open_calls(turn)
+        return outcome, reason
+
+    async def _steps(self, turn: Turn) -> None:
+        client = await self.model()
+        try:
+            for step in range(1, self.limits.steps + 1):
+                self._check_time(turn)
+                self.emit(events.StepStarted(step))
+                calls = await self._step(client, turn, step)
+                if not calls:
+                    return
+                for call in calls:
+                    await self._answer_call(call, turn)
+            raise LimitReached(
+                f"Stopped after {self.limits.steps} steps; say “go on” to give it as many again."
+            )
+        finally:
+            await client.close()
+
+    async def _step(self, client: ModelClient, turn: Turn, step: int) -> list[Call]:
+        """One model call: its items are appended; its calls are returned."""
+        request = Request(
+            system=self.system(),
+            tools=self._specs,
+            items=tuple(self.session.items),
+            tail=tail_text(self.session.todos, self.clock.now()),
+            turn=turn.number,
+            step=step,
+        )
+        heard: list[str] = []
+        finished: Finished | None = None
+        try:
+            async for piece in patient(client, request, self.clock, self.emit):
+                match piece:
+                    case TextPiece(text):
+                        heard.append(text)
+                        self.emit(events.TextDelta(text))
+                    case ReasoningPiece(text):
+                        self.emit(events.ReasoningDelta(text))
+                    case CallPiece(call_id, name):
+                        self.emit(events.ToolStarted(call_id, name))
+                    case Finished():
+                        finished = piece
+        except BaseException:
+            # Text that the person has seen stays in the conversation; half calls do not.
+            if text := "".join(heard).strip():
+                self.session.append(Assistant(text, turn.number, step))
+            raise
+        if finished is None:
+            raise NotConfigured("The model client ended without a finish; ask again.")
+        turn.usage += finished.usage
+        self.emit(events.UsageReported(finished.usage))
+        self.session.append(*finished.items)
+        if finished.reason == "length":
+            self.emit(events.Notice("The answer was cut at the model's length limit.", "warning"))
+        return [item for item in finished.items if isinstance(item, Call)]
+
+    def _check_time(self, turn: Turn) -> None:
+        spent = self.clock.monotonic() - turn.started - turn.uncounted
+        if spent > self.limits.seconds:
+            raise LimitReached(
+                f"Stopped after {spent:.0f} s of model time; say “go on” to give it as long again."
+            )
+
+    # -- one call ------------------------------------------------------------------------
+
+    async def _answer_call(self, call: Call, turn: Turn) -> None:
+        started = self.clock.monotonic()
+        result = await self._result_of(call)
+        seconds = self.clock.monotonic() - started
+        turn.uncounted += seconds
+        self.session.append(Result(call.call_id, result.outcome, result.text, call.turn, call.step))
+        self.emit(
+            events.ToolFinished(call.call_id, call.name, result.outcome, result.text, seconds)
+        )
+        turn.malformed = turn.malformed + 1 if result.outcome == "invalid_arguments" else 0
+        if turn.malformed >= self.limits.malformed:
+            raise LimitReached(
+                f"Stopped: the model made {turn.malformed} malformed calls in a row; "
+                "ask in other words or choose another model with /model."
+            )
+
+    async def _result_of(self, call: Call) -> ToolResult:
+        """The one result of a call, whatever happens to it."""
+        tool = self._by_name.get(call.name)
+        if tool is None:
+            self.emit(events.ToolCalled(call.call_id, call.name, ""))
+            names = ", ".join(self._by_name)
+            return ToolResult("invalid_arguments", f"No tool {call.name!r}; there are {names}.")
+        said: list[str] = []
+        running = Running(asyncio.create_task(self._use(tool, call, said)))
+        self._running = running
+        try:
+            return await asyncio.shield(running.task)
+        except asyncio.CancelledError:
+            ours = asyncio.current_task()
+            if ours is None or not ours.cancelling():
+                return ToolResult("interrupted", bounded(INTERRUPTED + "".join(said)))
+            try:  # the turn is ending: the call first
+                running.task.cancel()
+                await asyncio.wait({running.task})
+            finally:
+                self._append_interrupted(call, said)
+            raise
+        finally:
+            self._running = None
+
+    async def _use(self, tool: Tool[Any], call: Call, said: list[str]) -> ToolResult:
+        """The tool boundary: parse, ask, run; what the model can mend becomes its result."""
+
+        def output(text: str) -> None:
+            said.append(text)
+            self.emit(events.ToolOutput(call.call_id, text))
+
+        context = ToolContext(
+            call.call_id,
+            self.project,
+            self.session,
+            self.processes,
+            self.emit,
+            output,
+            self.ask,
+        )
+        try:
+            parameters = tool.parse(call.arguments)
+        except ModelMendable as error:
+            self.emit(events.ToolCalled(call.call_id, call.name, call.arguments[:200]))
+            return ToolResult("invalid_arguments", str(error))
+        try:
+            self.emit(events.ToolCalled(call.call_id, call.name, tool.summary(parameters)))
+            refusal = await self._refusal(tool, parameters, context)
+            if refusal is not None:
+                return ToolResult("refused", refusal)
+            result = await tool.run(parameters, context)
+            return ToolResult(result.outcome, bounded(result.text))
+        except ModelMendable as error:
+            return ToolResult("failed", bounded(str(error)))
+        except Exception as error:
+            log.exception("tool %s failed", tool.name)
+            return ToolResult(
+                "failed", bounded(f"{tool.name} broke: {type(error).__name__}: {error}")
+            )
+
+    async def _refusal(
+        self, tool: Tool[Any], parameters: Parameters, context: ToolContext
+    ) -> str | None:
+        """None where the call may run, else why not."""
+        subject = tool.subject(parameters, context)
+        decision = self.gate.decide(subject, self.session.grants)
+        if decision.verdict == "allow":
+            return None
+        if decision.verdict == "deny":
+            return decision.reason
+        question = Question(
+            id=f"{context.call_id}:{subject.digest}",
+            call_id=context.call_id,
+            kind="approval",
+            title=subject.title or f"Run {tool.name}?",
+            preview=subject.shown,
+            choices=events.APPROVAL_CHOICES,
+            digest=subject.digest,
+        )
+        answer = await self.ask(question)
+        if answer is None:
+            return "Nobody is there to approve this; do without it, or say what you would run."
+        if answer.choice == events.ALLOW_SESSION:
+            self.session.grants.add(subject.grant_key)
+        if answer.choice in (events.ALLOW, events.ALLOW_SESSION):
+            return None
+        return f"The person refused this call{f': {answer.words}' if answer.words else '.'}"
+
+    # -- endings -------------------------------------------------------------------------
+
+    def _append_interrupted(self, call: Call, said: list[str]) -> None:
+        text = bounded(INTERRUPTED + "".join(said))
+        self.session.append(Result(call.call_id, "interrupted", text, call.turn, call.step))
+        self.emit(events.ToolFinished(call.call_id, call.name, "interrupted", text))
+
+    def _close_open_calls(self, turn: Turn) -> None:
+        """Every call of the turn gets its one result, so that the next request is whole."""
+        open_calls: dict[str, Call] = {}
+        for item in _of_turn(self.session.items, turn.number):
+            if isinstance(item, Call):
+                open_calls[item.call_id] = item
+            elif isinstance(item, Result):
+                open_calls.pop(item.call_id, None)
+        for call in open_calls.values():
+            self.session.append(Result(call.call_id, "skipped", SKIPPED, call.turn, call.step))
+            self.emit(events.ToolFinished(call.call_id, call.name, "skipped", SKIPPED))
+
+    def _unqueue(self, prompt: str) -> None:
+        self._queue.remove(prompt)
+        self.emit(events.QueueChanged(tuple(self._queue)))
+
+
+def _of_turn(items: Sequence[Item], turn: int) -> list[Item]:
+    newest: list[Item] = []
+    for item in reversed(items):
+        if item.turn != turn:
+            break
+        newest.append(item)
+    return newest[::-1]

@@ -1,0 +1,114 @@
+"""The one error tree. Each leaf says who can mend it and builds its own sentence.
+
+ShiroError
+├── ModelMendable           its text goes back to the model as the call's result
+│   ├── InvalidArguments
+│   ├── ToolFailed
+│   ├── PathRefused
+│   └── TextRefused
+├── UserMendable            one sentence for the person, with the next step
+│   ├── SettingsError
+│   ├── NotConfigured
+│   ├── UsageError
+│   ├── StorageError
+│   └── EndpointError       the model server, or the way to it
+│       ├── EndpointRefused     400, 401, 403, 404, context too long
+│       ├── EndpointBusy        429, 5xx: worth another try
+│       ├── EndpointUnreachable refused connection, DNS, TLS, not an API at all
+│       ├── EndpointSilent      idle deadline passed
+│       └── StreamBroken        cut, corrupt, or an error inside the stream
+└── OurFault                a bug: say what happened, keep the session
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+
+class ShiroError(Exception):
+    """`str(error)` is the sentence to show: what happened, and what to do next."""
+
+    mender: ClassVar[Literal["model", "user", "us"]] = "us"
+
+
+class ModelMendable(ShiroError):
+    mender = "model"
+
+
+class InvalidArguments(ModelMendable):
+    """The arguments of a call do not fit the tool's parameters."""
+
+
+class ToolFailed(ModelMendable):
+    """The tool ran and could not do what was asked."""
+
+
+class PathRefused(ModelMendable):
+    """The path leaves the folders that tools may touch, or is no regular file."""
+
+
+class TextRefused(ModelMendable):
+    """A text that may not be stored: too long, several lines, or a secret."""
+
+
+class UserMendable(ShiroError):
+    mender = "user"
+
+
+class SettingsError(UserMendable):
+    """A settings source is broken; the sentence names file, key and nearest right name."""
+
+
+class NotConfigured(UserMendable):
+    """No model to talk to; the sentence names the ways to connect one."""
+
+
+class UsageError(UserMendable):
+    """A magic or a command was called wrongly."""
+
+
+class StorageError(UserMendable):
+    """A file of ours could not be read or written."""
+
+
+class EndpointError(UserMendable):
+    """The model endpoint, or the way to it."""
+
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, sentence: str, *, retry_after: float | None = None) -> None:
+        super().__init__(sentence)
+        self.retry_after = retry_after
+
+
+class EndpointRefused(EndpointError):
+    """The endpoint understood and said no: bad request, key, model or length."""
+
+
+class EndpointBusy(EndpointError):
+    """Rate limit or server fault: another try may succeed."""
+
+    retryable = True
+
+
+class EndpointUnreachable(EndpointError):
+    """No model API answers at that address."""
+
+    retryable = True
+
+
+class EndpointSilent(EndpointError):
+    """Nothing came for longer than the idle deadline."""
+
+
+class StreamBroken(EndpointError):
+    """The stream ended without a finish, held a corrupt chunk, or carried an error.
+
+    Retried only before the first visible event.
+    """
+
+    retryable = True
+
+
+class OurFault(ShiroError):
+    """A state that cannot be; always a bug of this project."""

@@ -1,0 +1,84 @@
+"""What a model client is: one request in, pieces out, one `Finished` last.
+
+A client raises `EndpointError`s and nothing else; it is closed by whoever made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from ..events import Usage
+from ..transcript import Item
+from .profiles import Profile
+
+FinishReason = Literal["stop", "calls", "length", "filtered"]
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool as the wire knows it; `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One step, before any wire format.
+
+    `system` and `tools` are byte-stable for a session; `items` grow; `tail` is volatile (task
+    list, date, …), goes last on the wire and is never stored.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    items: tuple[Item, ...]
+    tail: str = ""
+    turn: int = 0
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class TextPiece:
+    text: str
+
+
+@dataclass(frozen=True)
+class ReasoningPiece:
+    text: str
+
+
+@dataclass(frozen=True)
+class CallPiece:
+    """A call's name is known; its arguments follow in `Finished`."""
+
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The step is whole: its items in the order the model gave them, with turn and step set."""
+
+    items: tuple[Item, ...]
+    usage: Usage
+    reason: FinishReason
+
+
+Piece = TextPiece | ReasoningPiece | CallPiece | Finished
+
+
+class ModelClient(Protocol):
+    """Streams steps of one model at one endpoint."""
+
+    @property
+    def profile(self) -> Profile: ...
+
+    def stream(self, request: Request) -> AsyncIterator[Piece]:
+        """The pieces of one step, `Finished` last; raises `EndpointError` instead of it."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,41 @@
+"""What approvals judge: the subject of a call."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+# What a call does to the world. "session" touches only our own state and never asks.
+Access = Literal["session", "read", "write", "shell", "kernel"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a call is about, as rules match it and as the person sees it.
+
+    `texts` are what rules match: the command, or project-relative paths with `/`. `preview` is
+    what the question shows (default: the texts); `grant` is what "allow for this session"
+    covers (default: exactly these texts), and `grant_label` says so in words.
+    """
+
+    tool: str
+    access: Access
+    texts: tuple[str, ...]
+    preview: str = ""
+    title: str = ""
+    grant: str = ""
+    grant_label: str = ""
+
+    @property
+    def shown(self) -> str:
+        return self.preview or "\n".join(self.texts)
+
+    @property
+    def grant_key(self) -> str:
+        return f"{self.tool}:{self.grant or '|'.join(self.texts)}"
+
+    @property
+    def digest(self) -> str:
+        """Binds an answer to exactly what was shown."""
+        return hashlib.sha256(f"{self.tool}\0{self.shown}".encode()).hexdigest()[:16]

@@ -1,0 +1,128 @@
+"""What a tool is. One tool, one file: schema, prompt text, docs row, tool set, approval
+subject and tests all derive from its class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from inspect import cleandoc
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..errors import InvalidArguments
+from ..events import Answer, Event, Question
+from ..models.base import ToolSpec
+from ..policy.subjects import Access, Subject
+from ..sessions.session import Session
+from ..transcript import Outcome
+from ..workspace.processes import Processes
+from ..workspace.project import Project
+
+# One ceiling for the text of every result, in characters.
+OUTPUT_LIMIT = 30_000
+
+
+class Parameters(BaseModel):
+    """Base of all parameter models: strict about names, so that a typo is told."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What came of a call. `text` is for the model; it is bounded by `bounded`."""
+
+    outcome: Outcome
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """All that a running call may touch. `output` shows text as it comes."""
+
+    call_id: str
+    project: Project
+    session: Session
+    processes: Processes
+    emit: Callable[[Event], None]
+    output: Callable[[str], None]
+    ask: Callable[[Question], Awaitable[Answer | None]]
+
+
+class Tool(ABC, Generic[P]):
+    """A tool. The class docstring is its text for the model.
+
+    `run` raises `ModelMendable` for what the model can mend, and lets `CancelledError` pass
+    after it has ended what it started.
+    """
+
+    name: ClassVar[str]
+    toolset: ClassVar[str]
+    access: ClassVar[Access]
+    # Bound by each subclass; a ClassVar may not hold a type variable.
+    parameters: type[P]
+
+    @classmethod
+    def spec(cls) -> ToolSpec:
+        return ToolSpec(cls.name, cleandoc(cls.__doc__ or ""), schema_of(cls.parameters))
+
+    def parse(self, arguments: str) -> P:
+        """The call's arguments; empty text means none. Raises `InvalidArguments`."""
+        try:
+            return self.parameters.model_validate_json(arguments.strip() or "{}")
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}"
+                for each in error.errors(include_url=False)
+            )
+            raise InvalidArguments(
+                f"The arguments of {self.name} do not fit ({problems}). "
+                f"The schema is {schema_of(self.parameters)}."
+            ) from None
+
+    @abstractmethod
+    def summary(self, parameters: P) -> str:
+        """One line for the views: the command, path, pattern or query."""
+
+    def subject(self, parameters: P, context: ToolContext) -> Subject:
+        """What approvals and rules judge. Raises `PathRefused` for a path out of bounds."""
+        return Subject(self.name, self.access, (self.summary(parameters),))
+
+    @abstractmethod
+    async def run(self, parameters: P, context: ToolContext) -> ToolResult: ...
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema without pydantic's titles, which cost tokens and say nothing."""
+    return _without_titles(model.model_json_schema())  # type: ignore[no-any-return]
+
+
+def _without_titles(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_titles(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    # A property may itself be called "title": only a string there is pydantic's.
+    return {
+        key: _without_titles(value)
+        for key, value in node.items()
+        if not (key == "title" and isinstance(value, str))
+    }
+
+
+def bounded(text: str, limit: int = OUTPUT_LIMIT, hint: str = "") -> str:
+    """Head and tail of a text over the limit, with what was left out between them.
+
+    Never longer than `limit` characters plus the one line that says so.
+    """
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    left_out = len(text) - 2 * half
+    note = f"\n[… {left_out:,} characters left out{f': {hint}' if hint else ''} …]\n"
+    return text[:half] + note + text[-half:]
