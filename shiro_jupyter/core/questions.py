@@ -1,0 +1,66 @@
+"""Pending questions: several surfaces may answer one, the first answer wins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from .events import Answer, ApprovalDecided, ApprovalRequested, Event, Question
+
+# A way to ask the person: resolves to None where it turns out that nobody is there.
+Surface = Callable[[Question], Awaitable[Answer | None]]
+
+
+@dataclass
+class Questions:
+    """Asks the person through every surface at once; all on one loop.
+
+    A surface that the person reaches by other means (a page) answers through `answer`; while
+    `waiting` is true, such a page is there, and a question waits without a deadline.
+    """
+
+    emit: Callable[[Event], None]
+    surfaces: list[Surface] = field(default_factory=list)
+    waiting: Callable[[], bool] = lambda: False
+    _pending: dict[str, tuple[Question, asyncio.Future[Answer]]] = field(default_factory=dict)
+
+    @property
+    def pending(self) -> list[Question]:
+        return [question for question, _ in self._pending.values()]
+
+    async def ask(self, question: Question) -> Answer | None:
+        """The person's answer, or None where no surface can reach one."""
+        if not self.surfaces and not self.waiting():
+            return None
+        future = asyncio.get_running_loop().create_future()
+        self._pending[question.id] = question, future
+        self.emit(ApprovalRequested(question))
+        asked = [asyncio.create_task(self._ask(surface, question)) for surface in self.surfaces]
+        try:
+            while not future.done():
+                await asyncio.wait({future, *asked}, return_when=asyncio.FIRST_COMPLETED)
+                asked = [task for task in asked if not task.done()]
+                if not asked and not future.done() and not self.waiting():
+                    return None
+            self.emit(ApprovalDecided(future.result()))
+            return future.result()
+        finally:
+            del self._pending[question.id]
+            future.cancel()
+            for task in asked:
+                task.cancel()
+
+    def answer(self, answer: Answer, digest: str = "") -> bool:
+        """False where nothing waits for this answer: answered before, or not as shown."""
+        question, future = self._pending.get(answer.question_id, (None, None))
+        if question is None or future is None or future.done():
+            return False
+        if digest and digest != question.digest:
+            return False
+        future.set_result(answer)
+        return True
+
+    async def _ask(self, surface: Surface, question: Question) -> None:
+        if answer := await surface(question):
+            self.answer(answer)
