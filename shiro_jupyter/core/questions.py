@@ -33,7 +33,7 @@ class Questions:
         """The person's answer, or None where no surface can reach one."""
         if not self.surfaces and not self.waiting():
             return None
-        future = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._pending[question.id] = question, future
         self.emit(ApprovalRequested(question))
         asked = [asyncio.create_task(self._ask(surface, question)) for surface in self.surfaces]
