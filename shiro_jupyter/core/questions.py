@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from .events import Answer, ApprovalDecided, ApprovalRequested, Event, Question
 
@@ -39,7 +40,10 @@ class Questions:
         asked = [asyncio.create_task(self._ask(surface, question)) for surface in self.surfaces]
         try:
             while not future.done():
-                await asyncio.wait({future, *asked}, return_when=asyncio.FIRST_COMPLETED)
+                awaited: set[asyncio.Future[Any]] = {future, *asked}
+                done, _ = await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+                for broken in done - {future}:
+                    broken.result()  # a surface that raised is a bug: let it be heard
                 asked = [task for task in asked if not task.done()]
                 if not asked and not future.done() and not self.waiting():
                     return None
