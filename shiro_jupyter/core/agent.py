@@ -14,7 +14,7 @@ from typing import Any
 
 from . import events
 from .context.prompt import tail_text
-from .errors import ModelMendable, NotConfigured, ShiroError, UserMendable
+from .errors import ModelMendable, OurFault, ShiroError, UserMendable
 from .events import Answer, Event, Question, TurnEnded, TurnOutcome, Usage
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
@@ -62,6 +62,7 @@ class Turn:
     started: float
     usage: Usage = field(default_factory=Usage)
     malformed: int = 0
+    heard: bool = False  # text of the step at hand has been shown
     uncounted: float = 0.0  # seconds spent in tools and waiting for the person
 
 
@@ -144,7 +145,10 @@ class Agent:
         finally:
             self._turn = None
         if outcome == "interrupted":
-            self.session.append(Note("The person interrupted the turn.", turn.number))
+            who = (
+                f"The answer broke off: {reason}" if reason else "The person interrupted the turn."
+            )
+            self.session.append(Note(who, turn.number))
         self.session.add_usage(turn.usage)
         seconds = self.clock.monotonic() - turn.started
         ended = TurnEnded(turn.number, outcome, reason, turn.usage, seconds)
@@ -164,7 +168,9 @@ class Agent:
             outcome: TurnOutcome = "limited"
             reason = str(limit)
         except (UserMendable, ModelMendable) as error:
-            outcome, reason = "failed", str(error)
+            # What the person has read of an answer stands: it broke off, it did not fail.
+            outcome = "interrupted" if turn.heard else "failed"
+            reason = str(error)
         except Exception as error:
             log.exception("a turn failed")
             what = (
@@ -203,12 +209,14 @@ class Agent:
             step=step,
         )
         heard: list[str] = []
+        turn.heard = False
         finished: Finished | None = None
         try:
             async for piece in patient(client, request, self.clock, self.emit):
                 match piece:
                     case TextPiece(text):
                         heard.append(text)
+                        turn.heard = True
                         self.emit(events.TextDelta(text))
                     case ReasoningPiece(text):
                         self.emit(events.ReasoningDelta(text))
@@ -222,7 +230,8 @@ class Agent:
                 self.session.append(Assistant(text, turn.number, step))
             raise
         if finished is None:
-            raise NotConfigured("The model client ended without a finish; ask again.")
+            raise OurFault("the model client ended without a finish")
+        turn.heard = False
         turn.usage += finished.usage
         self.emit(events.UsageReported(finished.usage))
         self.session.append(*finished.items)
