@@ -1,0 +1,224 @@
+"""The only module that writes files: atomically, or by appending, under a lock where asked.
+
+Every function raises `StorageError` with the path and the system's reason.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..errors import StorageError
+from .project import Project
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+LOCK_PATIENCE = 10.0  # seconds to wait for another process
+LOCK_STALE = 30.0  # a lock this old, by the file system's own clock, has lost its owner
+_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+
+
+def write_atomic(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Replace or create a file in one step: a reader sees the old bytes or the new ones.
+
+    Missing folders are made. The mode of an existing file is kept; a link is replaced, never
+    written through. A file with several names is rewritten in place, so that all of them see
+    the new bytes.
+    """
+    with _told("write", path):
+        make_folder(path.parent, private=private)
+        try:
+            known = path.lstat()
+        except FileNotFoundError:
+            known = None
+        if known and stat.S_ISREG(known.st_mode) and known.st_nlink > 1:
+            _rewrite(path, data)
+            return
+        keep = stat.S_IMODE(known.st_mode) if known and stat.S_ISREG(known.st_mode) else None
+        temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
+        mode = PRIVATE_FILE if private or keep is not None else 0o666
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+        try:
+            try:
+                _write_all(handle, data)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            if keep is not None:
+                temporary.chmod(keep)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+
+def append(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Add to the end of a file, all or nothing where the file system lets us take back."""
+    with _told("write", path):
+        make_folder(path.parent, private=private)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY | _NOFOLLOW
+        handle = os.open(path, flags, PRIVATE_FILE if private else 0o666)
+        try:
+            start = os.fstat(handle).st_size
+            try:
+                _write_all(handle, data)
+            except OSError:
+                # Only our own bytes are taken back; another writer's are not ours to cut.
+                if os.fstat(handle).st_size - start < len(data):
+                    with suppress(OSError):
+                        os.ftruncate(handle, start)
+                raise
+        finally:
+            os.close(handle)
+
+
+def make_folder(path: Path, *, private: bool = False) -> None:
+    """The folder and its parents; those made here are the user's alone where `private`."""
+    with _told("make the folder", path):
+        missing = []
+        for folder in (path, *path.parents):
+            if folder.exists():
+                break
+            missing.append(folder)
+        for folder in reversed(missing):
+            folder.mkdir(PRIVATE_FOLDER if private else 0o777, exist_ok=True)
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+
+
+def ensure_project_store(project: Project) -> str:
+    """Make `.shiro` ready for a first write; the sentence to tell, empty where it was ready."""
+    store = project.store
+    ignore = store / ".gitignore"
+    with _told("use", store):
+        if store.is_symlink() or (store.exists() and not store.is_dir()):
+            raise StorageError(f"{store} is a link or a file; make it a plain folder.")
+        if ignore.exists():
+            return ""
+    make_folder(store)
+    write_atomic(ignore, b"notes/\n")
+    return f"Keeping this project's memory and notes in {store} (git ignores notes/ there)."
+
+
+@contextmanager
+def locked(
+    path: Path,
+    *,
+    patience: float = LOCK_PATIENCE,
+    stale: float = LOCK_STALE,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
+    """Hold `<path>.lock` against other threads, processes and machines.
+
+    A lock file made with O_EXCL, which NFS honours, rather than `flock`, which it may not. Hold
+    it for one read and write, never while waiting for a person.
+    """
+    lock = path.with_name(path.name + ".lock")
+    token = secrets.token_hex(8).encode()
+    with _told("lock", path):
+        make_folder(path.parent)
+        next_look = time.monotonic()
+        deadline = next_look + patience
+        while not _create(lock, token):
+            now = time.monotonic()
+            if now >= next_look:  # a look makes a file: rarely
+                next_look = now + 1.0
+                if _is_stale(lock, stale):
+                    _break(lock, stale)
+                    continue
+            if now > deadline:
+                raise StorageError(
+                    f"{path} is in use by another process; try again, or remove {lock} if "
+                    "nothing runs."
+                )
+            sleep(random.uniform(0.001, 0.02))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if lock.read_bytes() == token:  # not so when it was broken as stale meanwhile
+                lock.unlink()
+
+
+def _create(lock: Path, token: bytes) -> bool:
+    try:
+        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, PRIVATE_FILE)
+    except FileExistsError:
+        return False
+    try:
+        os.write(handle, token)
+    finally:
+        os.close(handle)
+    return True
+
+
+def _is_stale(lock: Path, stale: float) -> bool:
+    """Judged by a file made just now beside it: clocks of two machines may differ."""
+    try:
+        then = lock.lstat().st_mtime
+    except FileNotFoundError:
+        return False
+    probe = lock.with_name(f".{lock.name}.{secrets.token_hex(6)}.tmp")
+    probe.touch(PRIVATE_FILE)
+    try:
+        return probe.stat().st_mtime - then > stale
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _break(lock: Path, stale: float) -> None:
+    """Remove a stale lock, one breaker at a time: judged again under a lock of its own, so that
+    a lock taken since by another process is not removed in its stead."""
+    breaking = lock.with_name(lock.name + ".breaking")
+    if not _create(breaking, b""):
+        if _is_stale(breaking, stale):
+            breaking.unlink(missing_ok=True)
+        return
+    try:
+        if _is_stale(lock, stale):
+            lock.unlink(missing_ok=True)
+    finally:
+        breaking.unlink(missing_ok=True)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _rewrite(path: Path, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | _BINARY | _NOFOLLOW)
+    try:
+        _write_all(handle, data)
+        os.ftruncate(handle, len(data))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable; some file systems and Windows cannot."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _told(doing: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise StorageError(f"Cannot {doing} {path}: {reason}.") from error

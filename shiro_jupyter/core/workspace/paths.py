@@ -1,0 +1,103 @@
+"""Paths that a model gives: resolved with links, held inside the folders tools may touch."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import PathRefused, ToolFailed
+from .project import Project
+
+# Absent on Windows, where opening never follows into a FIFO or a device file anyway.
+_OPEN = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+def resolve(project: Project, given: str) -> Path:
+    """The real path of what the model wrote, which need not exist.
+
+    Relative paths start at the project folder. Raises `PathRefused` for what leaves the project
+    and the allowed folders, links followed, the last component included.
+    """
+    if not given.strip():
+        raise PathRefused("The path is empty; give a path relative to the project folder.")
+    if "\0" in given or given.startswith("~"):
+        raise PathRefused(f"{given!r} is no path; give one relative to the project folder.")
+    try:
+        path = (project.root / given).resolve()
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass
+    except (OSError, RuntimeError):  # a loop of links is a RuntimeError before Python 3.13
+        raise PathRefused(f"{given} cannot be resolved: too long, or a loop of links.") from None
+    if not _within(project, path):
+        raise PathRefused(
+            f"{given} is outside the project folder {project.root}; only files inside it may be "
+            "touched."
+        )
+    return path
+
+
+def recheck(project: Project, path: Path) -> None:
+    """Just before a write: `path` still means what `resolve` said. Raises `PathRefused`."""
+    try:
+        same = path.resolve() == path
+    except (OSError, RuntimeError):
+        same = False
+    if not same or not _within(project, path):
+        raise PathRefused(f"{shown(project, path)} has changed into a link; nothing was touched.")
+
+
+def open_regular(project: Project, path: Path) -> BinaryIO:
+    """A resolved path opened for reading; what is no regular file is refused without blocking.
+
+    Raises `PathRefused`, and `ToolFailed` for a file that is missing or unreadable.
+    """
+    name = shown(project, path)
+    try:
+        before = path.lstat()
+        _refuse_irregular(before.st_mode, name)
+        recheck(project, path)
+        handle = os.open(path, _OPEN)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ToolFailed(f"There is no file {name}.") from None
+    except OSError as error:
+        raise ToolFailed(f"{name} cannot be read: {error.strerror}.") from None
+    try:
+        opened = os.fstat(handle)
+        _refuse_irregular(opened.st_mode, name)
+        recheck(project, path)
+        if not os.path.samestat(opened, path.lstat()):
+            raise PathRefused(f"{name} was replaced while it was opened; read it again.")
+        return os.fdopen(handle, "rb")
+    except BaseException as error:
+        os.close(handle)
+        if isinstance(error, OSError):
+            raise ToolFailed(f"{name} vanished while it was opened.") from None
+        raise
+
+
+def shown(project: Project, path: Path) -> str:
+    """Relative to the project with `/`, else absolute: what rules match and people read."""
+    if path.is_relative_to(project.root):
+        return path.relative_to(project.root).as_posix()
+    return path.as_posix()
+
+
+def _within(project: Project, path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in (project.root, *project.allowed))
+
+
+def _refuse_irregular(mode: int, name: str) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise PathRefused(f"{name} is a folder; list it instead.")
+    raise PathRefused(f"{name} is no regular file; pipes, sockets and devices are not opened.")
