@@ -25,12 +25,15 @@ _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
-def write_atomic(path: Path, data: bytes, *, private: bool = False) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, private: bool = False, expected: bytes | None = None
+) -> bool:
     """Replace or create a file in one step: a reader sees the old bytes or the new ones.
 
     Missing folders are made. The mode of an existing file is kept; a link is replaced, never
     written through. A file with several names is rewritten in place, so that all of them see
-    the new bytes.
+    the new bytes. With `expected`, nothing is written and False returned where the file holds
+    other bytes by now (a missing file holds none): a person saved it meanwhile.
     """
     with _told("write", path):
         make_folder(path.parent, private=private)
@@ -39,8 +42,10 @@ def write_atomic(path: Path, data: bytes, *, private: bool = False) -> None:
         except FileNotFoundError:
             known = None
         if known and stat.S_ISREG(known.st_mode) and known.st_nlink > 1:
+            if not _holds(path, expected):
+                return False
             _rewrite(path, data)
-            return
+            return True
         keep = stat.S_IMODE(known.st_mode) if known and stat.S_ISREG(known.st_mode) else None
         temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
         mode = PRIVATE_FILE if private or keep is not None else 0o666
@@ -53,11 +58,15 @@ def write_atomic(path: Path, data: bytes, *, private: bool = False) -> None:
                 os.close(handle)
             if keep is not None:
                 temporary.chmod(keep)
+            if not _holds(path, expected):
+                temporary.unlink()
+                return False
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         _sync_folder(path.parent)
+        return True
 
 
 def append(path: Path, data: bytes, *, private: bool = False) -> None:
@@ -187,6 +196,15 @@ def _break(lock: Path, stale: float) -> None:
             lock.unlink(missing_ok=True)
     finally:
         breaking.unlink(missing_ok=True)
+
+
+def _holds(path: Path, expected: bytes | None) -> bool:
+    if expected is None:
+        return True
+    try:
+        return path.read_bytes() == expected
+    except FileNotFoundError:
+        return expected == b""
 
 
 def _write_all(handle: int, data: bytes) -> None:
