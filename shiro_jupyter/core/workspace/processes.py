@@ -1,9 +1,287 @@
-"""Child processes: each in its own group, ended as a tree."""
+"""Child processes: the one place that starts them, each in its own group, ended as a tree."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from ..errors import ToolFailed
+from .output import Output
+from .threads import in_thread
+from .trees import MARK, Child, end_trees
+
+# Our own keys never reach a child; a host adds the names that the person lists.
+KEYS = frozenset({"SHIRO_API_KEY", "OPENAI_API_KEY"})
+# Nobody sits at a child's terminal: what would ask a question fails at once with its own words,
+# and what would page or edit does neither.
+SWITCHES = {
+    "AWS_PAGER": "",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "EDITOR": "true",
+    "GCM_INTERACTIVE": "never",
+    "GIT_ASKPASS": "",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "MANPAGER": "cat",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "PIP_NO_INPUT": "1",
+    "PYTHONUNBUFFERED": "1",  # what a script printed before it was stopped is not lost
+    "SSH_ASKPASS": "false",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "SYSTEMD_PAGER": "cat",
+    "TERM": "dumb",
+    "VISUAL": "true",
+    "npm_config_yes": "false",
+}
+# A kernel asks its children for colours.
+COLOURS = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"})
+
+JOIN = 0.01  # seconds for a reader at the end of its pipe to leave
+SETTLE = 0.2  # seconds for the last output of a child that was ended
+DROP = 0.01  # seconds between two reads of what is dropped: a flood shall cost us nothing
+READ_SIZE = 1 << 20
+OUTPUT_KEPT = 30_000
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a child ended. `output` is both of its streams as they came, both ends kept.
+
+    `exit_code` is negative for the signal that ended it, None where it could not be ended.
+    `file` holds the whole output where `output` leaves some out.
+    """
+
+    exit_code: int | None
+    output: str
+    timed_out: bool = False
+    file: Path | None = None
+
+
+@dataclass
 class Processes:
-    """Starts children and ends them; a host ends all of them at exit."""
+    """Starts children and ends them; a host ends all of them at exit.
 
-    def end_all(self) -> None: ...
+    `environment` is read at each start, so that a live mapping shows its changes. Long output
+    goes to files in `outputs`. `hidden` are further variables that no child gets to see.
+    """
+
+    environment: Mapping[str, str]
+    outputs: Path
+    hidden: Collection[str] = ()
+    bin: Path = field(default_factory=lambda: Path(sys.executable).parent)
+
+    def __post_init__(self) -> None:
+        self._mark = secrets.token_hex(8)
+        self._started = 0
+        self._children: set[Child] = set()
+
+    # -- what others call ----------------------------------------------------------------
+
+    async def run(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        timeout: float | None,
+        output: Callable[[str], None] = lambda text: None,
+        limit: int = OUTPUT_KEPT,
+    ) -> Completed:
+        """Run a command until it exits, whoever still holds its pipe then.
+
+        `output` is called on this loop, in batches. After `timeout` seconds, or when the
+        caller is cancelled, the whole tree is ended within a second. Raises `ToolFailed` where
+        the command cannot be started.
+        """
+        loop = asyncio.get_running_loop()
+        done = asyncio.Event()
+
+        def finished() -> None:
+            with suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(done.set)
+
+        mark = self._next_mark()
+        heard = Output(limit, self.outputs / f"{mark}.txt", output)
+        reading, writing = os.pipe()
+        try:
+            child = self._start(command, cwd, writing, mark)
+        except BaseException:
+            os.close(reading)
+            os.close(writing)
+            raise
+        reader = _follow(child, reading, writing, heard.feed, finished)
+        try:
+            async with asyncio.timeout(timeout):
+                await done.wait()
+        except TimeoutError:
+            timed_out = True
+        else:
+            timed_out = False
+        finally:
+            try:
+                if not done.is_set():
+                    await _surely(self._ended(child, done))
+                elif not child.left:
+                    self._children.discard(child)
+            finally:
+                heard.close()
+                reader.join(JOIN)
+        return Completed(child.exit_code, heard.text(), timed_out, heard.path)
+
+    def start(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> Child:
+        """Start a child that goes on by itself, its output in `log`. Ended by `end`."""
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            child = self._start(command, cwd, file.fileno(), self._next_mark(), environment)
+        threading.Thread(target=child.wait, name="shiro-wait", daemon=True).start()
+        return child
+
+    def end(self, child: Child) -> None:
+        """End one child with its tree, within a second. Blocks."""
+        end_trees([child], lambda mark: mark == child.mark)
+        self._children.discard(child)
+
+    def end_all(self) -> None:
+        """End whatever of our children still runs, in the background too. Blocks."""
+        if self._started:
+            end_trees(list(self._children), lambda mark: mark.startswith(f"{self._mark}."))
+            self._children.clear()
+
+    def shell(self, command: str) -> list[str]:
+        """The command line that has a shell run `command`."""
+        path = self.child_environment().get("PATH")
+        if bash := shutil.which("bash", path=path):
+            return [bash, "-c", command]
+        if os.name == "nt":
+            return ["cmd", "/d", "/s", "/c", command]
+        return ["/bin/sh", "-c", command]
+
+    def child_environment(self) -> dict[str, str]:
+        """What a child gets: ours, without our keys, nothing that asks, our own bin first."""
+        dropped = KEYS | COLOURS | set(self.hidden)
+        kept = {name: value for name, value in self.environment.items() if name not in dropped}
+        path = kept.get("PATH", os.defpath)
+        return kept | SWITCHES | {"PATH": f"{self.bin}{os.pathsep}{path}"}
+
+    async def _ended(self, child: Child, done: asyncio.Event) -> None:
+        await in_thread(self.end, child)
+        with suppress(TimeoutError):  # a child that the system itself cannot end
+            async with asyncio.timeout(SETTLE):
+                await done.wait()
+
+    # -- starting ------------------------------------------------------------------------
+
+    def _next_mark(self) -> str:
+        self._started += 1
+        return f"{self._mark}.{self._started}"
+
+    def _start(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        output: int,
+        mark: str,
+        environment: Mapping[str, str] | None = None,
+    ) -> Child:
+        try:
+            popen = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=self.child_environment() | dict(environment or {}) | {MARK: mark},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+        except (OSError, ValueError) as error:
+            raise ToolFailed(f"The command could not be started: {error}.") from error
+        child = Child(popen, mark)
+        self._children.add(child)
+        return child
+
+
+def _follow(
+    child: Child,
+    reading: int,
+    writing: int,
+    feed: Callable[[bytes], None],
+    finished: Callable[[], None],
+) -> threading.Thread:
+    """Read a child's pipe to its end; `finished` is called once all that it wrote was fed.
+
+    The pipe outlives the child where something in the background holds it. So the end of the
+    child is itself written into the pipe, behind all that the child wrote: a mark that nobody
+    else can know. What comes after it is read and dropped, since a full or closed pipe would
+    stop what still writes to it.
+    """
+    end = secrets.token_bytes(16)
+
+    def wait() -> None:
+        child.wait()
+        with suppress(OSError):
+            os.write(writing, end)
+        os.close(writing)
+
+    def read() -> None:
+        held = b""
+        ended = False
+        while chunk := os.read(reading, READ_SIZE):
+            if ended:
+                time.sleep(DROP)
+                continue
+            before, found, _ = (held + chunk).partition(end)
+            ended = bool(found)
+            before, held = (before, b"") if ended else _without_start_of(end, before)
+            if before:
+                feed(before)
+            if ended:
+                finished()
+        os.close(reading)
+        finished()
+
+    threading.Thread(target=wait, name="shiro-wait", daemon=True).start()
+    reader = threading.Thread(target=read, name="shiro-read", daemon=True)
+    reader.start()
+    return reader
+
+
+def _without_start_of(end: bytes, data: bytes) -> tuple[bytes, bytes]:
+    """`data` in two: what is certainly before the mark, and what may be the mark's start."""
+    for size in range(min(len(end) - 1, len(data)), 0, -1):
+        if end.startswith(data[-size:]):
+            return data[:-size], data[-size:]
+    return data, b""
+
+
+async def _surely(work: Awaitable[None]) -> None:
+    """Await to the end, whatever cancels; a cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    task.result()
+    if cancelled:
+        raise cancelled

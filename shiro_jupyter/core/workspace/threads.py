@@ -1,0 +1,41 @@
+"""Blocking work off the loop, on threads that never hold up an exit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `work` on a daemon thread of its own.
+
+    A cancelled caller returns at once and the thread ends by itself: a read that hangs on a
+    dead file server can hold up neither an interrupt nor the kernel's exit, as the threads of
+    asyncio's own pool would.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(set_outcome: Callable[[Any], None], outcome: Any) -> None:
+        if not future.done():
+            set_outcome(outcome)
+
+    def body() -> None:
+        try:
+            outcome: Any = context.run(work, *args, **kwargs)
+            set_outcome: Callable[[Any], None] = future.set_result
+        except BaseException as error:
+            outcome, set_outcome = error, future.set_exception
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(settle, set_outcome, outcome)
+
+    threading.Thread(target=body, name="shiro-work", daemon=True).start()
+    return await future

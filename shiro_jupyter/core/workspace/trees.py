@@ -1,0 +1,127 @@
+"""Children as trees: what belongs to one, and ending all of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+# Marks each child with who started it, so that it is found in whatever session it moved to.
+MARK = "SHIRO_CHILD"
+
+GRACE = 0.5  # seconds between asking a tree to end and ending it
+POLL = 0.01
+
+
+@dataclass(eq=False)
+class Child:
+    """A child and what it started; its group has its `pid`."""
+
+    popen: subprocess.Popen[bytes]
+    mark: str
+    running: bool = True
+    # What of its group was still alive when it exited.
+    left: Sequence[psutil.Process] = ()
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self.popen.returncode
+
+    def wait(self) -> None:
+        """Until it exits; then note what of its group goes on. Blocks."""
+        self.popen.wait()
+        if _group_lives(self.pid):
+            self.left = [each for each in psutil.process_iter() if _group_of(each) == self.pid]
+        self.running = False
+
+    def living(self) -> set[int]:
+        """The processes known to be its own. An id is given away again once its bearer is
+        gone, so those of the past do not count."""
+        return {self.pid} if self.running else {each.pid for each in self.left if _alive(each)}
+
+
+def end_trees(children: Collection[Child], ours: Callable[[str], bool]) -> None:
+    """Ask these children and all that they started to end; end it after the grace."""
+    groups = {child.pid for child in children if child.living()}
+    for gently, seconds in ((True, GRACE), (False, GRACE / 4), (False, GRACE / 4)):
+        known = set().union(*(child.living() for child in children))
+        family = _family(known, groups, ours)
+        if not family:
+            return
+        for group in groups:
+            _signal_group(group, gently)
+        for process in family:
+            if _group_of(process) not in groups:
+                with suppress(psutil.Error):
+                    process.terminate() if gently else process.kill()
+        deadline = time.monotonic() + seconds
+        while any(map(_alive, family)) and time.monotonic() < deadline:
+            time.sleep(POLL)
+
+
+def _family(
+    known: set[int], groups: Collection[int], ours: Callable[[str], bool]
+) -> list[psutil.Process]:
+    """What lives of these processes, of these groups, of what carries a mark of ours, and of
+    all their descendants: a child may leave its group, and lose its parent."""
+    living: dict[int, psutil.Process] = {}
+    parents: dict[int, int] = {}
+    found: set[int] = set()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.pid == os.getpid() or not _alive(process):
+                continue
+            living[process.pid], parents[process.pid] = process, process.ppid()
+            if (
+                process.pid in known
+                or _group_of(process) in groups
+                or ours(process.environ().get(MARK, ""))
+            ):
+                found.add(process.pid)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return [living[pid] for pid in sorted(found)]
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _group_of(process: psutil.Process) -> int | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        return os.getpgid(process.pid)
+    except OSError:
+        return None
+
+
+def _group_lives(group: int) -> bool:
+    if sys.platform == "win32":
+        return False
+    try:
+        os.killpg(group, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _signal_group(group: int, gently: bool) -> None:
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.killpg(group, signal.SIGTERM if gently else signal.SIGKILL)

@@ -1,0 +1,406 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from shiro_jupyter.core.errors import ToolFailed
+from shiro_jupyter.core.workspace.processes import KEYS, Completed, Processes
+
+IGNORES_TERM = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    "print('ready', flush=True); time.sleep(300)"
+)
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    processes = Processes(os.environ, tmp_path / "outputs")
+    yield processes
+    processes.end_all()
+
+
+def sh(
+    processes: Processes,
+    command: str,
+    tmp_path: Path,
+    timeout: float = 20,
+    output: Callable[[str], None] = lambda text: None,
+) -> Awaitable[Completed]:
+    return processes.run(
+        processes.shell(command), cwd=tmp_path, timeout=timeout, output=output, limit=2_000
+    )
+
+
+def gone(pid_file: Path) -> bool:
+    """Whether the process whose id was written has ended; a zombie has."""
+    pid = int(pid_file.read_text())
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+# -- what comes back ---------------------------------------------------------------------
+
+
+def test_both_streams_come_back_in_order_with_the_exit_code(
+    processes: Processes, tmp_path: Path
+) -> None:
+    done = asyncio.run(sh(processes, "echo one; echo two >&2; pwd; exit 3", tmp_path))
+    assert done == Completed(3, f"one\ntwo\n{tmp_path}\n")
+
+
+def test_it_works_on_the_loop_of_another_thread(processes: Processes, tmp_path: Path) -> None:
+    results: list[Completed] = []
+    thread = threading.Thread(
+        target=lambda: results.append(asyncio.run(sh(processes, "echo here", tmp_path)))
+    )
+    thread.start()
+    thread.join(10)
+    assert results == [Completed(0, "here\n")]
+
+
+def test_a_command_that_cannot_start_is_one_sentence(processes: Processes, tmp_path: Path) -> None:
+    async def start(command: list[str], cwd: Path) -> None:
+        await processes.run(command, cwd=cwd, timeout=1)
+
+    handles = psutil.Process().num_fds()
+    for command, cwd in (
+        (["/no/such/program"], tmp_path),
+        (["true"], tmp_path / "missing"),
+        (["bash", "-c", "a\0b"], tmp_path),
+        (["bash", "-c", "x" * 3_000_000], tmp_path),
+    ):
+        with pytest.raises(ToolFailed, match="could not be started"):
+            asyncio.run(start(command, cwd))
+    assert psutil.Process().num_fds() == handles
+
+
+def test_output_streams_while_the_command_runs(processes: Processes, tmp_path: Path) -> None:
+    """The command waits for a file that is made only when its first line was seen."""
+    seen: list[str] = []
+
+    def output(text: str) -> None:
+        seen.append(text)
+        if "first" in text:
+            (tmp_path / "go").touch()
+
+    command = "echo first; while [ ! -e go ]; do sleep 0.01; done; echo second"
+    done = asyncio.run(sh(processes, command, tmp_path, output=output))
+    assert "".join(seen) == "first\nsecond\n" == done.output
+
+
+def test_characters_cut_between_reads_are_whole(processes: Processes, tmp_path: Path) -> None:
+    seen: list[str] = []
+    command = r"printf 'd\xc3'; sleep 0.15; printf '\xa9j\xc3\xa0 \xe6'; sleep 0.15; printf '\xbc'"
+    done = asyncio.run(sh(processes, command, tmp_path, output=seen.append))
+    assert done.output == "".join(seen) == "déjà �"
+    assert len(seen) > 1
+
+
+def test_bytes_that_are_no_text_do_not_stop_it(processes: Processes, tmp_path: Path) -> None:
+    done = asyncio.run(sh(processes, "head -c 1000 /dev/urandom; echo; echo end", tmp_path))
+    assert done.output.endswith("\nend\n")
+
+
+# -- long output -------------------------------------------------------------------------
+
+
+def test_five_megabytes_stay_flat_with_both_ends_and_the_rest_in_a_file(
+    processes: Processes, tmp_path: Path
+) -> None:
+    shown = 0
+
+    def output(text: str) -> None:
+        nonlocal shown
+        shown += len(text)
+
+    async def run() -> Completed:
+        tracemalloc.start()
+        try:
+            done = await sh(
+                processes,
+                "echo the start; yes | head -c 5000000; echo the end",
+                tmp_path,
+                20,
+                output,
+            )
+            assert tracemalloc.get_traced_memory()[1] < 4_000_000
+        finally:
+            tracemalloc.stop()
+        return done
+
+    done = asyncio.run(run())
+    assert done.output.startswith("the start\ny\n")
+    assert done.output.endswith("y\nthe end\n")
+    assert f"[… 4,998,018 characters left out: all of it is in {done.file} …]" in done.output
+    assert len(done.output) < 2_300
+    assert shown < 1_000_000
+    assert done.file
+    whole = done.file.read_bytes()
+    assert whole == b"the start\n" + b"y\n" * 2_500_000 + b"the end\n"
+    if os.name == "posix":
+        assert done.file.stat().st_mode & 0o077 == 0
+
+
+def test_output_within_the_limit_leaves_no_file(processes: Processes, tmp_path: Path) -> None:
+    done = asyncio.run(sh(processes, "head -c 2000 /dev/zero | tr '\\0' x", tmp_path))
+    assert done == Completed(0, "x" * 2_000)
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_where_no_file_can_be_written_the_command_still_ends_well(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    processes = Processes(os.environ, tmp_path / "taken")
+    done = asyncio.run(sh(processes, "seq 10000; echo end", tmp_path))
+    assert (done.exit_code, done.file) == (0, None)
+    assert done.output.endswith("\nend\n")
+    assert "characters left out …]" in done.output
+
+
+def test_files_of_past_weeks_go_when_a_new_one_is_written(
+    processes: Processes, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "outputs/old.txt", tmp_path / "outputs/new.txt"
+    old.parent.mkdir()
+    for file in (old, new):
+        file.touch()
+    os.utime(old, (1, 1))
+    done = asyncio.run(sh(processes, "seq 10000", tmp_path))
+    assert done.file
+    assert set(old.parent.iterdir()) == {new, done.file}
+
+
+# -- the environment ---------------------------------------------------------------------
+
+
+def test_children_see_no_key_of_ours_and_every_other(tmp_path: Path) -> None:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "AWS_SECRET_ACCESS_KEY": "aws stays",
+        "LISTED": "by the person",
+        "FORCE_COLOR": "1",
+        **dict.fromkeys(KEYS, "sk-secret"),
+    }
+    processes = Processes(environment, tmp_path, hidden=["LISTED"])
+    printed = asyncio.run(sh(processes, "env", tmp_path)).output
+    names = {line.partition("=")[0] for line in printed.splitlines()}
+    assert "aws stays" in printed
+    assert not names & {*KEYS, "LISTED", "FORCE_COLOR"}
+    assert "sk-secret" not in printed
+
+
+def test_the_kernels_own_programs_come_first(processes: Processes, tmp_path: Path) -> None:
+    done = asyncio.run(sh(processes, "command -v python", tmp_path))
+    assert done.output.strip() == str(Path(sys.executable).parent / "python")
+
+
+def test_a_change_of_the_environment_shows_in_the_next_child(tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"]}
+    processes = Processes(environment, tmp_path)
+    environment["AWS_PROFILE"] = "later"
+    assert asyncio.run(sh(processes, "echo $AWS_PROFILE", tmp_path)).output == "later\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("read name || echo no input", "no input"),
+        ("test -t 0 || test -t 1 || echo no terminal", "no terminal"),
+        ("echo hi > /dev/tty", "/dev/tty"),
+        ("git -c credential.helper= ls-remote http://127.0.0.1:PORT/private", "terminal prompts"),
+        (
+            "git init -q . && touch a && git add a && "
+            "git -c user.name=a -c user.email=a@b.c commit",
+            "empty commit message",
+        ),
+        ("git init -q . && git -c core.pager=less log --oneline; git --paginate branch", ""),
+        ("git config --global --edit && echo edited", "edited"),
+        ("python -c 'input(\"password: \")'", "EOFError"),
+        ("python -c 'import getpass; getpass.getpass()'", "EOFError"),
+        ("pip uninstall no-such-package-here", "not installed"),
+    ],
+)
+def test_what_would_ask_fails_fast_in_its_own_words(
+    processes: Processes, tmp_path: Path, command: str, said: str
+) -> None:
+    async def run() -> Completed:
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(
+                b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="x"\r\n'
+                b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+            )
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        async with server:
+            port = str(server.sockets[0].getsockname()[1])
+            return await sh(processes, command.replace("PORT", port), tmp_path)
+
+    done = asyncio.run(run())
+    assert not done.timed_out
+    assert said in done.output
+
+
+# -- who holds the pipe ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [
+        "sleep 300",
+        "(while :; do echo noise; sleep 0.001; done)",
+        "yes",
+        "nohup sleep 300",
+        "setsid sleep 300",
+        "(trap '' TERM; sleep 300; sleep 300)",
+    ],
+)
+def test_it_returns_when_the_command_ends_and_the_background_lives_on(
+    processes: Processes, tmp_path: Path, holder: str
+) -> None:
+    async def run() -> Completed:
+        return await sh(processes, f"{holder} & echo $! > pid; echo ok", tmp_path)
+
+    started = time.monotonic()
+    done = asyncio.run(run())
+    assert (done.exit_code, done.timed_out) == (0, False)
+    assert "ok\n" in done.output
+    assert not gone(tmp_path / "pid")
+    processes.end_all()
+    assert gone(tmp_path / "pid")
+    assert time.monotonic() - started < 5
+
+
+def test_a_server_in_the_background_is_not_stopped_by_a_closed_pipe(
+    processes: Processes, tmp_path: Path
+) -> None:
+    writes = "(while :; do echo noise || exit; date +%N > beat; sleep 0.01; done) & echo $! > pid"
+
+    async def run() -> None:
+        await sh(processes, writes, tmp_path)
+        for _ in range(3):
+            before = (tmp_path / "beat").read_text() if (tmp_path / "beat").exists() else ""
+            await until(lambda before=before: (tmp_path / "beat").read_text() not in ("", before))
+
+    (tmp_path / "beat").touch()
+    asyncio.run(run())
+    assert not gone(tmp_path / "pid")
+
+
+# -- ending ------------------------------------------------------------------------------
+
+TREES = {
+    "one child": "echo $$ > pid; echo ready; exec sleep 300",
+    "a grandchild": "(sleep 300 & echo $! > pid; wait) & echo ready; wait",
+    "TERM ignored": f'exec {sys.executable} -c "$CODE"',
+    "a grandchild that ignores TERM": f'{sys.executable} -c "$CODE" & echo $! > pid; wait',
+    "a group of its own": "set -m; sleep 300 & echo $! > pid; echo ready; wait",
+    "a session of its own": "setsid sleep 300 & echo $! > pid; echo ready; wait",
+    "a session of its own and no parent": (
+        "(setsid bash -c 'echo $$ > pid; exec sleep 300' &); echo ready; sleep 300"
+    ),
+    "no mark": "env -i /bin/bash -c 'echo $$ > pid; exec sleep 300' & echo ready; wait",
+}
+
+
+@pytest.mark.parametrize("how", ["timeout", "cancel", "cancel twice"])
+@pytest.mark.parametrize("tree", TREES)
+def test_the_whole_tree_ends_with_what_it_had_printed(tmp_path: Path, tree: str, how: str) -> None:
+    code = f"import os; open('pid', 'w').write(str(os.getpid())); {IGNORES_TERM}"
+    processes = Processes({**os.environ, "CODE": code}, tmp_path / "outputs")
+    seen: list[str] = []
+    pid = tmp_path / "pid"
+
+    async def run() -> Completed | None:
+        timeout = 1.0 if how == "timeout" else 60
+        task = asyncio.ensure_future(sh(processes, TREES[tree], tmp_path, timeout, seen.append))
+        await until(lambda: pid.exists() and pid.read_text().strip() != "" and seen != [])
+        if how == "timeout":
+            return await task
+        started = time.monotonic()
+        task.cancel()
+        if how == "cancel twice":
+            await asyncio.sleep(0.1)
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - started < 1.5
+        return None
+
+    done = asyncio.run(run())
+    assert gone(pid)
+    assert "".join(seen) == "ready\n"
+    if done:
+        assert done.timed_out
+        assert done.output == "ready\n"
+        assert done.exit_code is not None
+        assert done.exit_code != 0
+
+
+def test_the_last_words_of_an_ended_command_are_kept(processes: Processes, tmp_path: Path) -> None:
+    done = asyncio.run(
+        sh(processes, "trap 'echo bye; exit 7' TERM; echo hi; sleep 300 & wait", tmp_path, 0.3)
+    )
+    assert done == Completed(7, "hi\nbye\n", timed_out=True)
+
+
+def test_end_all_ends_what_runs_in_other_threads_too(tmp_path: Path) -> None:
+    processes = Processes(os.environ, tmp_path)
+    results: list[Completed] = []
+    thread = threading.Thread(
+        target=lambda: results.append(
+            asyncio.run(sh(processes, "echo $$ > pid; exec sleep 300", tmp_path))
+        )
+    )
+    thread.start()
+    asyncio.run(until(lambda: (tmp_path / "pid").exists()))
+    processes.end_all()
+    thread.join(5)
+    assert gone(tmp_path / "pid")
+    assert results == [Completed(-15, "")]
+
+
+def test_end_all_leaves_the_children_of_others_alone(tmp_path: Path) -> None:
+    ours, others = Processes(os.environ, tmp_path), Processes(os.environ, tmp_path)
+    for processes, name in ((ours, "ours"), (others, "others")):
+        asyncio.run(sh(processes, f"sleep 300 & echo $! > {name}", tmp_path))
+    ours.end_all()
+    assert gone(tmp_path / "ours")
+    assert not gone(tmp_path / "others")
+    others.end_all()
+    assert gone(tmp_path / "others")
+
+
+def test_a_long_lived_child_writes_to_its_log_until_it_is_ended(
+    processes: Processes, tmp_path: Path
+) -> None:
+    log = tmp_path / "logs/server.log"
+    child = processes.start(
+        processes.shell("echo $GREETING; sleep 300"),
+        cwd=tmp_path,
+        log=log,
+        environment={"GREETING": "hello"},
+    )
+    asyncio.run(until(lambda: log.read_text() == "hello\n"))
+    assert child.exit_code is None
+    processes.end(child)
+    asyncio.run(until(lambda: child.exit_code == -15))
+    assert not psutil.pid_exists(child.pid)
