@@ -1,14 +1,38 @@
-"""The order of approvals: deny rules, plan mode, ask rules, allow rules, grants, the person."""
+"""The order of approvals: deny rules, plan mode, ask rules, allow rules, grants, the person.
+
+Approvals guard against a mistaken or misled model, not against code that already runs.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from .destructive import destruction
+from .rules import Rules, permits, restricts
 from .subjects import Subject
 
 Mode = Literal["ask", "accept-edits", "plan", "yolo"]
+
+# Names whose files usually hold keys: reading one is a question.
+_SECRET_NAMES = re.compile(
+    r"(?:^|/)(?:\.env(?:rc|[._-][^/]*)?|[^/]*\.env|\.netrc|\.pgpass|\.pypirc|\.npmrc|credentials"
+    r"|credentials\.json|secrets?\.(?:ya?ml|json|toml)|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]*\.pem"
+    r"|[^/]*\.p12|\.aws|\.ssh|\.kaggle)(?:/|$)",
+    re.IGNORECASE,
+)
+# Files that steer git, our own limits, or the person's other tools: no automatic edit.
+_STEERING = re.compile(
+    r"(?:^|/)(?:\.git|\.shiro/config\.toml|\.vscode|\.idea)(?:/|$)", re.IGNORECASE
+)
+
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:")
+
+PLAN_REFUSAL = (
+    "Plan mode: nothing may be changed or run now; read, think and propose a plan instead."
+)
 
 
 @dataclass(frozen=True)
@@ -19,9 +43,48 @@ class Decision:
     reason: str = ""
 
 
+_ALLOW, _ASK = Decision("allow"), Decision("ask")
+
+
 @dataclass
 class Gate:
+    """`yolo` is the ceiling of a hub or a user: false turns that mode into `ask`."""
+
     mode: Mode = "ask"
+    rules: Rules = field(default_factory=Rules)
+    yolo: bool = True
 
     def decide(self, subject: Subject, grants: Collection[str]) -> Decision:
-        raise NotImplementedError
+        """Never raises; whatever is not understood asks."""
+        if denied := self._denied(subject):
+            return Decision("deny", denied)
+        if subject.access == "session":
+            return _ALLOW
+        if self.mode == "plan" and subject.access != "read":
+            return Decision("deny", PLAN_REFUSAL)
+        if self.mode == "yolo" and self.yolo:
+            return _ALLOW
+        if restricts(self.rules.ask, subject):
+            return _ASK
+        if permits(self.rules.allow, subject) or subject.grant_key in grants:
+            return _ALLOW
+        return _ALLOW if self._goes_without_asking(subject) else _ASK
+
+    def _denied(self, subject: Subject) -> str:
+        if rule := restricts(self.rules.deny, subject):
+            return f"Denied by the rule {rule} of the settings; do without it."
+        if subject.access == "shell":
+            for text in subject.texts:
+                if what := destruction(text):
+                    return f"Denied in every mode: this {what}."
+        return ""
+
+    def _goes_without_asking(self, subject: Subject) -> bool:
+        if subject.access == "read":
+            return not any(_SECRET_NAMES.search(text) for text in subject.texts)
+        if subject.access == "write" and self.mode == "accept-edits":
+            return bool(subject.texts) and not any(
+                _ABSOLUTE.match(text) or _SECRET_NAMES.search(text) or _STEERING.search(text)
+                for text in subject.texts
+            )
+        return False

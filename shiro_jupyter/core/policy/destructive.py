@@ -1,0 +1,93 @@
+"""Commands that are plainly destructive: denied in every mode, whatever a person allowed."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import lru_cache
+
+from .commands import Words, name_of, read_command, unwrapped
+
+# Folders whose loss takes the machine or the user's whole home with them.
+_SYSTEM = frozenset(
+    """/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var
+    /Applications /Library /System /Users /Volumes""".split()  # noqa: SIM905
+)
+_HOME = re.compile(r"~[\w-]*|\$HOME|\$\{HOME(?::[^}]*)?\}")
+_DISK = re.compile(r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|dm-\d|mapper/)")
+_FORK_BOMB = re.compile(r"([\w:.]+)\(\)\{\1\|\1&\};?\1")
+
+
+@lru_cache(256)
+def destruction(command: str) -> str:
+    """What a shell command would destroy, in words; empty where nothing plainly is."""
+    reading = read_command(command)
+    if _FORK_BOMB.search(re.sub(r"\s", "", command)):
+        return "a fork bomb"
+    if any(_DISK.match(posixpath.normpath(target)) for target in reading.targets):
+        return "writes over a disk"
+    for words in reading.commands:
+        for form in unwrapped(words):
+            if found := _destroys(form):
+                return found
+    return ""
+
+
+def _destroys(words: Words) -> str:
+    if not words:
+        return ""
+    command, operands = name_of(words[0]), [word for word in words[1:] if word[:1] != "-"]
+    whole = [operand for operand in operands if _is_whole(operand)]
+    if command == "rm" and whole and _has(words, "rR", "--recursive"):
+        return f"removes {whole[0]}"
+    if command in ("chmod", "chown", "chgrp") and whole and _has(words, "R", "--recursive"):
+        return f"changes the rights of all of {whole[0]}"
+    if command in ("mv", "shred") and any(map(_is_whole, operands[: len(operands) - 1] or whole)):
+        return f"takes {whole[0]} away"
+    if command == "find" and whole and _finds_and_removes(words):
+        return f"removes what is below {whole[0]}"
+    if command.startswith("mkfs") or command == "wipefs":
+        return "wipes a file system"
+    written = [word[3:] for word in words if word.startswith("of=")] if command == "dd" else []
+    overwritten = operands if command in ("shred", "tee", "cp") else written
+    if any(_DISK.match(posixpath.normpath(target)) for target in overwritten):
+        return "writes over a disk"
+    if command == "kill" and words[-1] == "-1" and len(words) > 2:
+        return "kills every process of the user"
+    return ""
+
+
+def _is_whole(operand: str) -> bool:
+    """`/`, a top-level system folder or a home, also with `/*` behind and dots inside."""
+    if home := _HOME.match(operand):
+        rest = posixpath.normpath("/" + operand[home.end() :])
+        # `~user/x` is one folder; a match must end at a slash or at the end.
+        if operand[home.end() : home.end() + 1] not in ("", "/"):
+            return False
+        return bool(re.fullmatch(r"/+[*?.]*", rest))
+    if not operand.startswith("/"):
+        return False
+    path = "/" + posixpath.normpath(operand).lstrip("/")
+    if re.fullmatch(r"/[*?.]+", path):
+        return True
+    return re.sub(r"/[*?.]+$", "", path) in _SYSTEM
+
+
+def _has(words: Words, letters: str, long: str) -> bool:
+    """A flag, alone or in a cluster, or its long form and what abbreviates it."""
+    for word in words[1:]:
+        if word == "--":
+            return False
+        if word.startswith("--"):
+            if len(word) > 4 and long.startswith(word):
+                return True
+        elif word.startswith("-") and any(letter in word for letter in letters):
+            return True
+    return False
+
+
+def _finds_and_removes(words: Words) -> bool:
+    if "-delete" in words:
+        return True
+    runs = [i for i, word in enumerate(words) if word in ("-exec", "-execdir", "-ok", "-okdir")]
+    return any(name_of(words[i + 1]) in ("rm", "shred") for i in runs if i + 1 < len(words))
