@@ -6,16 +6,20 @@
 | `kernel.get_parent` | ipykernel 6 | no cell id |
 | `shell.pt_app.app.loop` | IPython 7, prompt_toolkit 3 | background turns wait for the next `%shiro` |
 | `shell._last_traceback` | IPython 1 | the error is told without its lines |
+| `shell._last_traceback_during_displayhook` | ipykernel 7.4 | nothing to put back |
+| `shell._showtraceback` | IPython 1 | the model reads the traceback only where it is printed |
+| `asyncio._set_running_loop` | Python 3.7 | top-level await needs an async cell |
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 if sys.platform == "win32":
@@ -61,6 +65,39 @@ def last_error(shell: Any) -> tuple[BaseException | None, str]:
     lines = getattr(shell, "_last_traceback", None) or []
     error = getattr(sys, "last_value", None)
     return error, "\n".join(map(str, lines))
+
+
+# The method that every traceback of a cell goes through, with the lines it shows.
+TRACEBACK_HOOK = "_showtraceback"
+_ERROR_STATE = ("_last_traceback", "_last_traceback_during_displayhook")
+
+
+@contextlib.contextmanager
+def kept_error_state(shell: Any) -> Iterator[None]:
+    """An error in code that a cell runs must not make ipykernel report the cell as failed."""
+    before = {name: getattr(shell, name) for name in _ERROR_STATE if hasattr(shell, name)}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(shell, name, value)
+
+
+@contextlib.contextmanager
+def loop_inside() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop to run on main until something is done, though one may run already.
+
+    The running one stands still meanwhile: what is bound to it cannot be awaited.
+    """
+    outer = asyncio._get_running_loop()
+    loop = asyncio.new_event_loop()
+    asyncio._set_running_loop(None)
+    try:
+        yield loop
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+        asyncio._set_running_loop(outer)
 
 
 def call_at_prompt(shell: Any, callback: Callable[[], object]) -> bool:

@@ -1,0 +1,307 @@
+"""Running code in the person's namespace, on the main thread, as a cell of theirs would run.
+
+Streams, displays, figures, the value and the error land in the cell that is running; what the
+model reads is kept beside it, bounded. `In`, `Out` and the `_` names stay as they were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from ..core.tools.base import bounded
+from . import compat
+from .tee import Tee
+
+# Characters of each value, display and traceback that the model reads, and how many of them.
+VALUE_LIMIT = 4_000
+TRACEBACK_LIMIT = 5_000
+SHOWN_LIMIT = 8
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_BARE_OBJECT = re.compile(r"^<[^\n]*>$")
+# What a bundle says in words, best first, where its plain text says nothing.
+_WORDS = ("text/markdown", "text/latex", "application/json", "text/html")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value or a display, as text for the model; `images` are the types of its pictures."""
+
+    kind: Literal["value", "display"]
+    text: str
+    images: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        label = "value" if self.kind == "value" else "shown to the person"
+        picture = f" [{', '.join(self.images)}]" if self.images else ""
+        return f"{label}:{chr(10) if chr(10) in self.text else ' '}{self.text}{picture}"
+
+
+@dataclass(frozen=True)
+class CodeResult:
+    """What came of running a piece of code. All texts are bounded.
+
+    `ok` is false where the code raised; `interrupted` where it was stopped. `log` is the file
+    that holds all output where the texts do not.
+    """
+
+    ok: bool
+    interrupted: bool = False
+    stdout: str = ""
+    stderr: str = ""
+    shown: tuple[Shown, ...] = ()
+    traceback: str = ""
+    log: str = ""
+    seconds: float = 0.0
+
+    def text(self) -> str:
+        """What the model reads."""
+        parts = [self.stdout.rstrip("\n")]
+        if self.stderr.strip():
+            parts.append(f"stderr:\n{self.stderr.rstrip(chr(10))}")
+        parts += [str(each) for each in self.shown[:SHOWN_LIMIT]]
+        if len(self.shown) > SHOWN_LIMIT:
+            parts.append(f"[… {len(self.shown) - SHOWN_LIMIT} more shown …]")
+        parts.append(self.traceback)
+        text = "\n".join(part for part in parts if part)
+        return text or ("" if self.interrupted else "Done; it printed nothing and has no value.")
+
+
+class Live(Protocol):
+    """The live kernel, as its tools see it; used on the agent's loop."""
+
+    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
+        """Run code on the main thread. `output` is told what it prints, on any thread."""
+        ...
+
+    def interrupt(self) -> None:
+        """Stop the code that `run` runs, or drop it where it has not begun; returns at once."""
+        ...
+
+
+async def run_on_main(shell: Any, code: str, output: Callable[[str], None]) -> CodeResult:
+    """Run code on the main thread, in a task of the running event loop: top-level await works.
+
+    An interrupt is a KeyboardInterrupt raised in that task, or its cancellation; either is
+    answered by a result that says so.
+    """
+    job = _Job(shell, code, output)
+    with job.guarded():
+        if job.awaits:
+            await job.execute()
+        else:
+            job.step_through()
+    return job.outcome()
+
+
+def run_on_main_sync(shell: Any, code: str, output: Callable[[str], None]) -> CodeResult:
+    """Run code on the main thread where the caller cannot await.
+
+    Code with a top-level await gets an event loop of its own.
+    """
+    job = _Job(shell, code, output)
+    with job.guarded():
+        if job.awaits:
+            with compat.loop_inside() as loop:
+                _finish(loop, loop.create_task(job.execute()))
+        else:
+            job.step_through()
+    return job.outcome()
+
+
+def _finish(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
+    try:
+        loop.run_until_complete(task)
+    except KeyboardInterrupt:  # it came while the code was awaiting
+        task.cancel()
+        loop.run_until_complete(task)
+
+
+_UNSET: Any = object()
+
+
+class _Job:
+    """One piece of code on its way through the shell, and what it leaves behind."""
+
+    def __init__(self, shell: Any, code: str, output: Callable[[str], None]) -> None:
+        self._shell = shell
+        self._code = code
+        self._tee = Tee(output)
+        self._shown: list[Shown] = []
+        self._traceback = ""
+        self._result: Any = None
+        self._interrupted = False
+        self._started = time.monotonic()
+        self._transformed, self._broken = self._transform()
+        self.awaits: bool = bool(
+            shell.should_run_async(
+                code, transformed_cell=self._transformed, preprocessing_exc_tuple=self._broken
+            )
+        )
+
+    def _transform(self) -> tuple[str, Any]:
+        try:
+            return self._shell.transform_cell(self._code), None
+        except Exception:  # whatever a transformer raises is shown by `run_cell_async`
+            return self._code, sys.exc_info()
+
+    # -- running -------------------------------------------------------------------------
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """An interrupt that arrives outside the code itself ends here too: let through, a
+        KeyboardInterrupt in a task would end the kernel's event loop."""
+        try:
+            with self._installed():
+                yield
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            self._interrupted = True
+
+    def step_through(self) -> None:
+        """Run code that awaits nothing, without giving the event loop a turn."""
+        coroutine = self.execute()
+        try:
+            coroutine.send(None)
+        except StopIteration:
+            pass
+        finally:
+            coroutine.close()
+
+    async def execute(self) -> None:
+        """As `shell.run_cell`, which cannot be used: it stops inside a running loop, and keeps
+        all output in the history."""
+        shell = self._shell
+        try:
+            self._result = await shell.run_cell_async(
+                self._code,
+                store_history=False,
+                transformed_cell=self._transformed,
+                preprocessing_exc_tuple=self._broken,
+            )
+        finally:
+            shell.events.trigger("post_execute")  # flushes figures
+            if self._result is not None:
+                shell.events.trigger("post_run_cell", self._result)
+
+    def outcome(self) -> CodeResult:
+        error = None
+        if self._result is not None:
+            error = self._result.error_before_exec or self._result.error_in_exec
+        interrupted = self._interrupted or isinstance(
+            error, KeyboardInterrupt | asyncio.CancelledError
+        )
+        failed = interrupted or error is not None or self._result is None
+        log = self._tee.log_path
+        return CodeResult(
+            ok=not failed,
+            interrupted=interrupted,
+            stdout=_ANSI.sub("", self._tee.kept["stdout"].text(log)),
+            stderr=_ANSI.sub("", self._tee.kept["stderr"].text(log)),
+            shown=tuple(self._shown),
+            traceback=self._traceback if failed else "",
+            log=log,
+            seconds=time.monotonic() - self._started,
+        )
+
+    # -- listening -----------------------------------------------------------------------
+
+    @contextmanager
+    def _installed(self) -> Iterator[None]:
+        """The shell's own hooks, told to us while the code runs."""
+        shell, hook = self._shell, self._shell.displayhook
+        with ExitStack() as stack:
+            stack.enter_context(compat.kept_error_state(shell))
+            stack.enter_context(_replaced(hook, "exec_result", hook.exec_result))
+            stack.enter_context(_kept_underscores(shell))
+            stack.enter_context(self._tee.installed())
+            publish, traceback = shell.display_pub.publish, compat.TRACEBACK_HOOK
+            for target, name, replacement in (
+                (shell.display_pub, "publish", self._publish(publish)),
+                (shell, traceback, self._show_traceback(getattr(shell, traceback, _nothing))),
+                (hook, "write_format_data", self._show_value(publish)),
+                # The value is a display of the running cell, no numbered output.
+                (hook, "quiet", self._quiet),
+                (hook, "write_output_prompt", _nothing),
+                (hook, "update_user_ns", _nothing),
+                (hook, "log_output", _nothing),
+            ):
+                stack.enter_context(_replaced(target, name, replacement))
+            yield
+
+    def _quiet(self) -> bool:
+        """IPython's own looks at the newest input, which is the cell and not this code."""
+        return bool(self._shell.displayhook.semicolon_at_end_of_expression(self._transformed))
+
+    def _publish(self, publish: Callable[..., None]) -> Callable[..., None]:
+        def published(data: Any, *args: Any, **kwargs: Any) -> None:
+            self._shown.append(_described("display", data))
+            with self._tee.unkept():  # a terminal prints it
+                publish(data, *args, **kwargs)
+
+        return published
+
+    def _show_value(self, publish: Callable[..., None]) -> Callable[..., None]:
+        def shown(data: Any, metadata: Any = None) -> None:
+            self._shown.append(_described("value", data))
+            with self._tee.unkept():
+                publish(data, metadata)
+
+        return shown
+
+    def _show_traceback(self, show: Callable[..., None]) -> Callable[..., None]:
+        def shown(kind: Any, value: Any, lines: Any) -> None:
+            text = _ANSI.sub("", "\n".join(map(str, lines)))
+            self._traceback = bounded(text, TRACEBACK_LIMIT)
+            with self._tee.unkept():
+                show(kind, value, lines)
+
+        return shown
+
+
+def _described(kind: Literal["value", "display"], data: Any) -> Shown:
+    plain = str(data.get("text/plain", ""))
+    if not plain or _BARE_OBJECT.match(plain):
+        plain = next((str(data[mime]) for mime in _WORDS if mime in data), plain)
+    images = tuple(mime for mime in data if mime.startswith("image/"))
+    return Shown(kind, bounded(_ANSI.sub("", plain), VALUE_LIMIT), images)
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    """In the place of a hook that would number or store the value."""
+
+
+@contextmanager
+def _replaced(target: Any, name: str, replacement: Any) -> Iterator[None]:
+    """An attribute of one object, put back as it was, unless somebody has changed it since."""
+    before = vars(target).get(name, _UNSET)
+    setattr(target, name, replacement)
+    try:
+        yield
+    finally:
+        if vars(target).get(name) is replacement:
+            if before is _UNSET:
+                delattr(target, name)
+            else:
+                setattr(target, name, before)
+
+
+@contextmanager
+def _kept_underscores(shell: Any) -> Iterator[None]:
+    """Code may use `_` as a throw-away name; the person's last results stay theirs."""
+    namespace = shell.user_ns
+    before = {name: namespace.get(name, _UNSET) for name in ("_", "__", "___")}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is _UNSET:
+                namespace.pop(name, None)
+            else:
+                namespace[name] = value
