@@ -5,7 +5,8 @@ ShiroError
 │   ├── InvalidArguments
 │   ├── ToolFailed
 │   ├── PathRefused
-│   └── TextRefused
+│   ├── TextRefused
+│   └── MemoryRefused
 ├── UserMendable            one sentence for the person, with the next step
 │   ├── SettingsError
 │   ├── NotConfigured
@@ -51,6 +52,10 @@ class TextRefused(ModelMendable):
     """A text that may not be stored: too long, several lines, or a secret."""
 
 
+class MemoryRefused(ModelMendable):
+    """A memory asked for is not there, or several are; nothing was changed."""
+
+
 class UserMendable(ShiroError):
     mender = "user"
 
@@ -72,13 +77,28 @@ class StorageError(UserMendable):
 
 
 class EndpointError(UserMendable):
-    """The model endpoint, or the way to it."""
+    """The model endpoint, or the way to it.
 
-    retryable: ClassVar[bool] = False
+    `code` is the endpoint's own word for the fault, `TOO_LONG` where the context is too long.
+    `retryable` may be settled for one error where it differs from its kind.
+    """
 
-    def __init__(self, sentence: str, *, retry_after: float | None = None) -> None:
+    TOO_LONG: ClassVar[str] = "context_length_exceeded"
+    retryable: bool = False
+
+    def __init__(
+        self,
+        sentence: str,
+        *,
+        retry_after: float | None = None,
+        code: str = "",
+        retryable: bool | None = None,
+    ) -> None:
         super().__init__(sentence)
         self.retry_after = retry_after
+        self.code = code
+        if retryable is not None:
+            self.retryable = retryable
 
 
 class EndpointRefused(EndpointError):

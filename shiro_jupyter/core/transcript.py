@@ -42,13 +42,15 @@ class Assistant:
 
 @dataclass(frozen=True)
 class Reasoning:
-    """What the model thought. `encrypted` is opaque and valid for one endpoint and model."""
+    """What the model thought. `encrypted` is opaque and valid for one endpoint and model;
+    `origin` says which, so that it is never sent to another."""
 
     text: str
     turn: int = 0
     step: int = 0
     provider_id: str = ""
     encrypted: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,14 @@ class CallPiece:
 
 
 @dataclass(frozen=True)
+class Heartbeat:
+    """The endpoint is alive without anything to show: arguments that stream, a ping.
+
+    It resets the idle deadline and reaches no one above `patient`.
+    """
+
+
+@dataclass(frozen=True)
 class Finished:
     """The step is whole: its items in the order the model gave them, with turn and step set."""
 
@@ -68,7 +76,7 @@ class Finished:
     reason: FinishReason
 
 
-Piece = TextPiece | ReasoningPiece | CallPiece | Finished
+Piece = TextPiece | ReasoningPiece | CallPiece | Heartbeat | Finished
 
 
 class ModelClient(Protocol):

@@ -1,0 +1,135 @@
+"""From items to messages: Chat Completions and the Responses API.
+
+Pure. What goes in is repaired first, so that any items at all give a request that the strictest
+endpoint accepts. The volatile tail goes last and never changes what is before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ..transcript import Assistant, Call, Item, Note, Reasoning, Result, User
+from .repair import repaired, responses, without_reasoning
+
+Message = dict[str, Any]
+NO_OUTPUT = "(no output)"
+
+
+def result_text(result: Result) -> str:
+    """What the model reads of a result: its text, after its outcome where that is not ok."""
+    text = result.text if result.text.strip() else NO_OUTPUT
+    return text if result.outcome == "ok" else f"[{result.outcome.replace('_', ' ')}] {text}"
+
+
+def arguments_object(arguments: str) -> str:
+    """The arguments if they are a JSON object, else an empty one: a server's template parses
+    them. What was wrong with them is said by the call's result."""
+    try:
+        parsed = json.loads(arguments, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return "{}"
+    return arguments if isinstance(parsed, dict) else "{}"
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def chat_messages(
+    system: str, items: Sequence[Item], tail: str = "", *, reasoning_field: str = ""
+) -> list[Message]:
+    """Messages of Chat Completions. Roles alternate as the pickiest templates want them.
+
+    `reasoning_field` names the field that carries reasoning back, where a server wants it. The
+    tail is appended to the last message, since a message of its own would break the order
+    after a tool's.
+    """
+    messages: list[Message] = [{"role": "system", "content": system}] if system.strip() else []
+    for run in responses(repaired(items)):
+        first = run[0]
+        if isinstance(first, Result):
+            content = result_text(first)
+            messages.append({"role": "tool", "tool_call_id": first.call_id, "content": content})
+        elif isinstance(first, User | Note):
+            _say(messages, {"role": "user", "content": first.text})
+        else:
+            _say(messages, _assistant_message(run, reasoning_field))
+    if tail.strip():
+        if messages and messages[-1]["role"] in ("user", "tool"):
+            messages[-1]["content"] += f"\n\n{tail}"
+        else:
+            messages.append({"role": "user", "content": tail})
+    return messages
+
+
+def _assistant_message(run: list[Item], reasoning_field: str) -> Message:
+    message: Message = {
+        "role": "assistant",
+        "content": "\n\n".join(item.text for item in run if isinstance(item, Assistant)),
+    }
+    thought = "\n\n".join(item.text for item in run if isinstance(item, Reasoning) and item.text)
+    if reasoning_field and thought:
+        message[reasoning_field] = thought
+    if calls := [_tool_call(item) for item in run if isinstance(item, Call)]:
+        message["tool_calls"] = calls
+    return message
+
+
+def _tool_call(call: Call) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": arguments_object(call.arguments)}
+    return {"id": call.call_id, "type": "function", "function": function}
+
+
+def _say(messages: list[Message], message: Message) -> None:
+    """Append, or merge into the message before where the same one speaks on."""
+    before = messages[-1] if messages else {}
+    if before.get("role") != message["role"] or "tool_calls" in before:
+        messages.append(message)
+        return
+    content = "\n\n".join(filter(None, (before["content"], message["content"])))
+    before.update(message, content=content)
+
+
+def response_items(items: Sequence[Item], tail: str = "", *, origin: str = "") -> list[Message]:
+    """Input items of the Responses API, for `store=False`.
+
+    Reasoning goes back only where it is encrypted and came from this `origin`; provider ids
+    only beside the reasoning that they refer to.
+    """
+    sent: list[Message] = []
+    fit = without_reasoning(repaired(items), lambda r: not r.encrypted or r.origin != origin)
+    for run in responses(repaired(fit)):
+        named = any(isinstance(item, Reasoning) for item in run)
+        sent += [_input_item(item, named) for item in run]
+    if tail.strip():
+        sent.append({"role": "user", "content": tail})
+    return sent
+
+
+def _input_item(item: Item, named: bool) -> Message:
+    match item:
+        case User(text) | Note(text):
+            return {"role": "user", "content": text}
+        case Result():
+            output = result_text(item)
+            return {"type": "function_call_output", "call_id": item.call_id, "output": output}
+        case Reasoning():
+            summary = [{"type": "summary_text", "text": item.text}] if item.text else []
+            sealed = {"summary": summary, "encrypted_content": item.encrypted}
+            return {"type": "reasoning", **_id(item), **sealed}
+        case Call(call_id, name, arguments):
+            call = {"call_id": call_id, "name": name, "arguments": arguments_object(arguments)}
+            return {"type": "function_call", **(_id(item) if named else {}), **call}
+        case Assistant(text):
+            phase = {"phase": item.phase} if item.phase else {}
+            if not (named and item.provider_id):
+                return {"role": "assistant", "content": text, **phase}
+            content = [{"type": "output_text", "text": text, "annotations": []}]
+            message = {"type": "message", "role": "assistant", "status": "completed"}
+            return {**message, **_id(item), "content": content, **phase}
+
+
+def _id(item: Assistant | Reasoning | Call) -> Message:
+    return {"id": item.provider_id} if item.provider_id else {}
