@@ -218,7 +218,8 @@ class _Job:
         shell, hook = self._shell, self._shell.displayhook
         with ExitStack() as stack:
             stack.enter_context(compat.kept_error_state(shell))
-            stack.enter_context(_replaced(hook, "exec_result", hook.exec_result))
+            # Where the cell's own value goes; the shell sets it to None after each run.
+            stack.callback(setattr, hook, "exec_result", hook.exec_result)
             stack.enter_context(_kept_underscores(shell))
             stack.enter_context(self._tee.installed())
             publish, traceback = shell.display_pub.publish, compat.TRACEBACK_HOOK
