@@ -1,0 +1,128 @@
+"""A small document and its three forms: html, Markdown and plain text, in one bundle.
+
+Both what a cell shows of a running turn and what stays of it are such documents. The html has no
+script, class or id and no colour of its own, so that it reads in light and dark, untrusted, in a
+saved file, and on a code host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .markdown_safe import code_span, fenced, html_text, markdown_text, to_html, to_markdown
+from .visible import visible
+
+Bundle = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown of the model."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of ours; `code` is set in a fixed width between `text` and `after`."""
+
+    text: str
+    code: str = ""
+    after: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """Text as it stands; `quoted` marks what the person typed."""
+
+    text: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks behind a title that opens them."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Prose | Line | Verbatim | Folded
+
+
+def bundle(blocks: Sequence[Block]) -> Bundle:
+    """The document as the mime bundle of one output."""
+    return {
+        "text/html": f"<div>{_html(blocks)}</div>",
+        "text/markdown": "\n\n".join(_markdown(blocks)),
+        "text/plain": "\n".join(_plain(blocks)),
+    }
+
+
+def clipped(text: str, limit: int) -> str:
+    """Head and tail of a text over the limit, in characters, and how much is not shown."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters not shown …\n{text[-half:]}"
+
+
+def _html(blocks: Iterable[Block]) -> str:
+    out = []
+    for block in blocks:
+        match block:
+            case Prose(text):
+                out.append(f"<div>{to_html(text)}</div>")
+            case Line(text, code, after, strong):
+                parts = (html_text(text), f"<code>{html_text(code)}</code>" if code else "")
+                line = " ".join(part for part in (*parts, html_text(after)) if part)
+                style = "font-weight:bold" if strong else "opacity:0.8"
+                out.append(f'<div style="white-space:pre-wrap;{style}">{line}</div>')
+            case Verbatim(text, quoted):
+                border = ";border-left:3px solid;padding-left:0.6em" if quoted else ""
+                style = f"white-space:pre-wrap;margin:0.3em 0{border}"
+                out.append(f'<pre style="{style}">{html_text(text)}</pre>')
+            case Folded(title, inner):
+                style = "cursor:pointer;opacity:0.8"
+                summary = f'<summary style="{style}">{html_text(title)}</summary>'
+                body = f'<div style="margin-left:1em">{_html(inner)}</div>'
+                out.append(f"<details>{summary}{body}</details>")
+    return "\n".join(out)
+
+
+def _markdown(blocks: Iterable[Block]) -> list[str]:
+    out = []
+    for block in blocks:
+        match block:
+            case Prose(text):
+                out.append(to_markdown(text))
+            case Line(text, code, after, strong):
+                words = markdown_text(text).replace("\n", "\\\n")
+                line = " ".join(
+                    part for part in (words, code_span(code), markdown_text(after)) if part
+                )
+                out.append(f"**{line}**" if strong else line)
+            case Verbatim(text):
+                out.append(fenced(text))
+            case Folded(title, inner):
+                summary = f"<details><summary>{html_text(title)}</summary>"
+                out.append("\n\n".join([summary, *_markdown(inner), "</details>"]))
+    return out
+
+
+def _plain(blocks: Iterable[Block]) -> list[str]:
+    out = []
+    for block in blocks:
+        match block:
+            case Prose(text):
+                out += ["", visible(text).strip("\n"), ""]
+            case Line(text, code, after):
+                out.append(" ".join(visible(part) for part in (text, code, after) if part))
+            case Verbatim(text, quoted):
+                mark = "> " if quoted else "  "
+                out += [mark + line for line in visible(text).rstrip("\n").split("\n")]
+            case Folded(title, inner):
+                out += [visible(title), *(f"  {line}".rstrip() for line in _plain(inner))]
+    return out

@@ -1,0 +1,319 @@
+"""The one fold of events into what every view shows of a turn, and its wording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ..core import events as e
+from ..core.events import Event, Question, TurnOutcome, Usage
+from ..core.todos import Todos
+from ..core.transcript import Outcome
+
+Phase = Literal[
+    "idle", "loading", "thinking", "answering", "preparing", "tool", "waiting", "retrying", "ended"
+]
+# Characters kept of a running call's output: what a view may show of it.
+OUTPUT_TAIL = 2_000
+
+MARKS: dict[Outcome, str] = {
+    "ok": "✓",
+    "failed": "✗",
+    "refused": "⊘",
+    "interrupted": "■",
+    "timed_out": "✗",
+    "invalid_arguments": "✗",
+    "skipped": "–",
+}
+OUTCOME_WORDS: dict[Outcome, str] = {
+    "ok": "",
+    "failed": "failed",
+    "refused": "refused",
+    "interrupted": "interrupted",
+    "timed_out": "timed out",
+    "invalid_arguments": "invalid arguments",
+    "skipped": "not run",
+}
+ENDINGS: dict[TurnOutcome, str] = {
+    "answered": "answered",
+    "interrupted": "interrupted",
+    "limited": "stopped at a limit",
+    "failed": "failed",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """Text of the model that came before more work."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A call: in flight while `outcome` is None, and running once `called`."""
+
+    call_id: str
+    name: str
+    since: float
+    summary: str = ""
+    called: bool = False
+    output: str = ""
+    outcome: Outcome | None = None
+    text: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class TurnState:
+    """What there is to see of the newest turn. Changed by `apply` alone, by events alone.
+
+    `work` is what was said and done so far, in order; `in_flight` the calls that have no outcome
+    yet. The task list and the queue belong to the session and outlive a turn.
+    """
+
+    turn: int = 0
+    prompt: str = ""
+    started: float = 0.0
+    step: int = 0
+    step_at: float = 0.0
+    work: list[Said | ToolUse] = field(default_factory=list)
+    in_flight: dict[str, ToolUse] = field(default_factory=dict)
+    questions: list[Question] = field(default_factory=list)
+    retry: e.Retrying | None = None
+    retry_at: float = 0.0
+    notes: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    ended: e.TurnEnded | None = None
+    todos: Todos = ()
+    todos_changed: bool = False
+    queue: tuple[str, ...] = ()
+    _live: list[str] = field(default_factory=list)
+    _reasoning: list[str] = field(default_factory=list)
+
+    # -- what views read -----------------------------------------------------------------
+
+    @property
+    def live(self) -> str:
+        """Text that is streaming now."""
+        return "".join(self._live)
+
+    @property
+    def reasoning(self) -> str:
+        return "".join(self._reasoning)
+
+    @property
+    def answer(self) -> str:
+        """The newest text: what streams now, else what was said last."""
+        said = [each.text for each in self.work if isinstance(each, Said)]
+        return self.live or (said[-1] if said else "")
+
+    @property
+    def tools(self) -> list[ToolUse]:
+        """The calls that have an outcome, in order."""
+        return [each for each in self.work if isinstance(each, ToolUse)]
+
+    @property
+    def current(self) -> ToolUse | None:
+        """The call to show as in flight: the one that runs, else the newest."""
+        flying = list(self.in_flight.values())
+        running = [use for use in flying if use.called]
+        return running[-1] if running else flying[-1] if flying else None
+
+    @property
+    def phase(self) -> Phase:
+        use = self.current
+        if self.ended:
+            return "ended"
+        if self.questions:
+            return "waiting"
+        if use and use.called:
+            return "tool"
+        if self.retry:
+            return "retrying"
+        if use:
+            return "preparing"
+        if self._live:
+            return "answering"
+        if self.step:
+            return "thinking"
+        return "loading" if self.turn else "idle"
+
+    # -- the fold ------------------------------------------------------------------------
+
+    def apply(self, event: Event, at: float) -> bool:
+        """Take the event in; False where it changes nothing here: it came after the end."""
+        match event:
+            case e.TurnStarted():
+                fresh = TurnState(event.turn, event.prompt, at, todos=self.todos, queue=self.queue)
+                self.__dict__.update(fresh.__dict__)
+                return True
+            case e.QueueChanged(prompts):
+                self.queue = prompts
+                return True
+            case e.TodosChanged(todos):
+                self.todos, self.todos_changed = todos, True
+                return True
+        if self.ended or not self.turn:
+            return False
+        match event:
+            case e.TurnEnded():
+                self._end(event)
+            case e.StepStarted(step):
+                self._settle_text()
+                self._reasoning.clear()
+                self.retry, self.step, self.step_at = None, step, at
+            case e.TextDelta(text):
+                self.retry = None
+                self._live.append(text)
+            case e.ReasoningDelta(text):
+                self.retry = None
+                self._reasoning.append(text)
+            case e.Retrying():
+                self.retry, self.retry_at = event, at
+            case e.ApprovalRequested(question):
+                self.questions.append(question)
+            case e.ApprovalDecided(answer):
+                self._decided(answer.question_id, at)
+            case e.UsageReported(usage):
+                self.usage += usage
+            case e.ToolStarted() | e.ToolCalled() | e.ToolOutput() | e.ToolFinished():
+                self._tool(event, at)
+            case _:
+                self._note(event)
+        return True
+
+    def _tool(
+        self, event: e.ToolStarted | e.ToolCalled | e.ToolOutput | e.ToolFinished, at: float
+    ) -> None:
+        use = self.in_flight.get(event.call_id)
+        match event:
+            case e.ToolStarted(call_id, name):
+                self.retry = None
+                self._settle_text()
+                self.in_flight[call_id] = ToolUse(call_id, name, at)
+            case e.ToolCalled(call_id, name, summary):
+                self._settle_text()
+                self.in_flight[call_id] = ToolUse(call_id, name, at, summary, called=True)
+            case e.ToolOutput(call_id, text):
+                if use:
+                    tail = (use.output + text)[-OUTPUT_TAIL:]
+                    self.in_flight[call_id] = replace(use, output=tail)
+            case e.ToolFinished(call_id, name, outcome, text, seconds):
+                self._settle_text()
+                self.in_flight.pop(call_id, None)
+                self.questions = [each for each in self.questions if each.call_id != call_id]
+                done = use or ToolUse(call_id, name, at)
+                done = replace(done, outcome=outcome, text=text, seconds=seconds, output="")
+                self.work.append(done)
+
+    def _decided(self, question_id: str, at: float) -> None:
+        for question in self.questions:
+            use = self.in_flight.get(question.call_id)
+            if question.id == question_id and use:
+                # The wait for the person is not the tool's time.
+                self.in_flight[use.call_id] = replace(use, since=at)
+        self.questions = [each for each in self.questions if each.id != question_id]
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case e.Notice(text):
+                self.notes.append(text)
+            case e.MemoryChanged(scope, text):
+                self.notes.append(f"Remembered ({scope}): {text}")
+            case e.NotesChanged():
+                self.notes.append("Session notes updated.")
+            case e.Compacted(before, after):
+                self.notes.append(f"Conversation compacted: {before:,} → {after:,} tokens.")
+
+    def _settle_text(self) -> None:
+        if text := self.live.strip():
+            self.work.append(Said(text))
+        self._live.clear()
+
+    def _end(self, event: e.TurnEnded) -> None:
+        self._settle_text()
+        self._reasoning.clear()
+        self.in_flight.clear()
+        self.questions.clear()
+        self.retry = None
+        self.usage = event.usage
+        self.ended = event
+
+
+# -- wording, the same in every view ---------------------------------------------------------
+
+
+def status(state: TurnState, now: float) -> str:
+    """The one line of truth; empty before a turn."""
+    use = state.current
+    match state.phase:
+        case "loading":
+            line = f"loading the model{_for(now - state.started)}"
+        case "thinking":
+            line = f"thinking{_for(now - state.step_at)}"
+        case "tool" if use:
+            line = f"running {use.name}{_for(now - use.since)}"
+        case "preparing" if use:
+            line = f"preparing {use.name}"
+        case "waiting":
+            line = "waiting for you"
+        case "retrying" if state.retry:
+            left = state.retry_at + state.retry.seconds - now
+            line = f"retrying in {duration(left)}" if left >= 1 else "trying again"
+            line += f" ({state.retry.reason.rstrip('.')})" if state.retry.reason else ""
+        case "ended":
+            return footer(state)
+        case phase:
+            line = "" if phase == "idle" else phase
+    return line + (f" · {len(state.queue)} queued" if state.queue else "")
+
+
+def footer(state: TurnState) -> str:
+    """`answered · 1,234 tokens in, 56 out · 4.2 s`, once the turn has ended."""
+    ended = state.ended
+    if ended is None:
+        return ""
+    parts = [ENDINGS[ended.outcome]]
+    usage = ended.usage
+    if usage.input or usage.output:
+        cached = f" ({usage.cached:,} cached)" if usage.cached else ""
+        parts.append(f"{usage.input:,} tokens in{cached}, {usage.output:,} out")
+    if ended.seconds:
+        parts.append(precise(ended.seconds))
+    if ended.cost is not None:
+        parts.append(f"${ended.cost:.4f}")
+    return " · ".join(parts)
+
+
+def tool_details(use: ToolUse) -> str:
+    """What stands behind the name and summary of a finished call: `failed · 0.3 s`."""
+    words = OUTCOME_WORDS[use.outcome or "ok"]
+    return " · ".join(part for part in (words, precise(use.seconds) if use.seconds else "") if part)
+
+
+def reasoning_line(state: TurnState) -> str:
+    """`reasoning, 1,240 characters`; empty where there is none."""
+    size = sum(map(len, state._reasoning))
+    return f"reasoning, {size:,} characters" if size else ""
+
+
+def duration(seconds: float) -> str:
+    """Coarser the longer it is, so that a line that counts is rewritten seldom in a long wait."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 600:
+        return f"{whole // 60} min {whole % 60 // 10 * 10} s"
+    if whole < 3600:
+        return f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def precise(seconds: float) -> str:
+    """`0.3 s`, or as `duration` from a minute on."""
+    return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)
+
+
+def _for(seconds: float) -> str:
+    return f" for {duration(seconds)}" if seconds >= 1 else ""

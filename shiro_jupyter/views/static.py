@@ -1,0 +1,63 @@
+"""What is left behind of a turn: a document that reads without a kernel, widgets or scripts."""
+
+from __future__ import annotations
+
+from ..core import todos as tasks
+from .document import Block, Bundle, Folded, Line, Prose, Verbatim, bundle, clipped
+from .state import MARKS, Said, ToolUse, TurnState, footer, tool_details
+from .visible import one_line, output_text
+
+# A longer prompt is folded; the cell above shows it anyway.
+PROMPT_OPEN = 1_000
+# Characters of a call's result; the whole of it is in the session's log.
+RESULT_SHOWN = 1_200
+
+
+def left_behind(state: TurnState) -> Bundle:
+    """The bundle that replaces the live view at the end of a turn."""
+    return bundle(left_blocks(state))
+
+
+def left_blocks(state: TurnState) -> list[Block]:
+    """Prompt, answer, tools folded, what changed, task list, and how the turn ended."""
+    blocks: list[Block] = []
+    prompt = Verbatim(state.prompt, quoted=True)
+    if len(state.prompt) > PROMPT_OPEN:
+        blocks.append(Folded(f"prompt, {len(state.prompt):,} characters", (prompt,)))
+    elif state.prompt:
+        blocks.append(prompt)
+    if state.answer:
+        blocks.append(Prose(state.answer))
+    if state.tools:
+        blocks.append(_work(state))
+    blocks += [Line(note) for note in state.notes]
+    if state.todos_changed and state.todos:
+        blocks.append(Verbatim(f"{tasks.bar(state.todos)}\n{tasks.lines(state.todos)}"))
+    if state.ended and state.ended.reason:
+        blocks.append(Line(state.ended.reason, strong=True))
+    blocks.append(Line(footer(state)))
+    return blocks
+
+
+def tool_line(use: ToolUse) -> Line:
+    """`✗ bash `pytest -q` failed · 2.1 s`."""
+    mark = MARKS[use.outcome] if use.outcome else "⋯"
+    return Line(f"{mark} {use.name}", one_line(use.summary), tool_details(use))
+
+
+def _work(state: TurnState) -> Folded:
+    """All that was said and done before the answer, in order."""
+    last = next((each for each in reversed(state.work) if isinstance(each, Said)), None)
+    inner: list[Block] = []
+    for each in state.work:
+        if isinstance(each, Said):
+            if each is not last:
+                inner.append(Prose(each.text))
+            continue
+        inner.append(tool_line(each))
+        if text := output_text(each.text).strip():
+            inner.append(Verbatim(clipped(text, RESULT_SHOWN)))
+    uses = state.tools
+    bad = sum(use.outcome != "ok" for use in uses)
+    title = f"{len(uses)} tool call{'s' if len(uses) > 1 else ''}"
+    return Folded(title + (f", {bad} not ok" if bad else ""), tuple(inner))
