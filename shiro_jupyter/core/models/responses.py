@@ -1,0 +1,82 @@
+"""The Responses API: stateless turns, with reasoning carried along encrypted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from ..context.render import response_items
+from ..context.repair import without_reasoning
+from ..errors import EndpointRefused
+from .assembly_responses import ResponsesAssembly
+from .base import Piece, Request, ToolSpec
+from .endpoint import Endpoint
+from .profiles import Profile
+from .sdk import Wire
+
+_ENCRYPTED = "reasoning.encrypted_content"
+
+
+class ResponsesClient:
+    """A `ModelClient` of OpenAI, and of servers that speak its newer API."""
+
+    def __init__(self, endpoint: Endpoint, profile: Profile) -> None:
+        self.profile = profile
+        self._origin = endpoint.origin(profile.model)
+        self._wire = Wire(endpoint, profile.model)
+        self._asks_for_reasoning = True
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+        try:
+            async with aclosing(self._once(request)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
+        except EndpointRefused as error:
+            # A refused request has shown nothing yet, so it may be sent once more without what
+            # it was refused for.
+            words = str(error).lower()
+            if "encrypted content is not supported" in words and self._asks_for_reasoning:
+                self._asks_for_reasoning = False
+            elif error.code == "invalid_encrypted_content" or "encrypted" in words:
+                request = replace(request, items=without_reasoning(request.items))
+            else:
+                raise
+        async with aclosing(self._once(request)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    def _once(self, request: Request) -> AsyncGenerator[Piece, None]:
+        assembly = ResponsesAssembly(request, self._origin)
+        return self._wire.stream("/responses", self._body(request), assembly, until_done=True)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.profile.model,
+            "input": response_items(request.items, request.tail, origin=self._origin),
+            "store": False,
+            "stream": True,
+        }
+        if request.system.strip():
+            body["instructions"] = request.system
+        if request.tools:
+            body["tools"] = [_tool(spec) for spec in request.tools]
+        if self._asks_for_reasoning:
+            body["include"] = [_ENCRYPTED]
+        return body
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    # Not strict: the strict form would refuse optional parameters.
+    return {
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+        "strict": False,
+    }
