@@ -1,0 +1,146 @@
+"""Every setting: its type, default and meaning; the documentation's table is made from this."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+from ..errors import SettingsError
+from ..models.profiles import Api, Calling
+from ..policy.gate import Mode
+from ..policy.rules import Rules, parse_rule
+from .endpoints import normal_url
+
+Think = Literal["off", "low", "medium", "high"]
+View = Literal["auto", "text", "display"]
+ToolSet = Literal["edit-plus", "git"]
+TOOL_SETS: tuple[ToolSet, ...] = get_args(ToolSet)
+
+
+class Fields(BaseModel):
+    """The fields of every layer; a layer sets some of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    model: str = Field("", description="The model's name at the endpoint.")
+    base_url: str = Field(
+        "", description="The endpoint's address, such as `http://127.0.0.1:11434/v1`."
+    )
+    api_key: SecretStr = Field(
+        SecretStr(""),
+        description="The endpoint's key; it goes only to the `base_url` it was set with.",
+    )
+    api: Api | None = Field(
+        None, description="`chat` or `responses`; unset: `responses` for OpenAI, else `chat`."
+    )
+    calling: Calling | None = Field(
+        None,
+        description="How the model calls tools: `native`, `fenced` or `schema`; unset: by model.",
+    )
+    headers: dict[str, str] = Field(
+        {},
+        repr=False,
+        description="More headers of each request; they go only to the `base_url` beside them.",
+    )
+    ca_file: str = Field("", description="A file of certificates to trust, in PEM form.")
+    proxy: str = Field("", repr=False, description="The proxy's address; unset: the system's.")
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(
+        None, description="Sampling temperature; unset: the model's own."
+    )
+    think: Think | None = Field(
+        None,
+        description="Reasoning effort: `off`, `low`, `medium` or `high`; unset: the model's own.",
+    )
+    window: int = Field(0, ge=0, description="The context window in tokens; 0: by model.")
+    timeout: float = Field(
+        0.0, ge=0, description="Seconds of silence before a step is given up; 0: by model."
+    )
+    model_file: str = Field("", description="A GGUF file to serve on this machine.")
+    llama_server: str = Field("llama-server", description="The program that serves it.")
+    tool_sets: tuple[ToolSet, ...] = Field(
+        TOOL_SETS, description="The optional tool sets: `edit-plus`, `git`."
+    )
+    mode: Mode = Field(
+        "ask", description="Approvals: `ask`, `accept-edits`, `plan` (change nothing) or `yolo`."
+    )
+    yolo: bool = Field(True, description="Whether the mode `yolo` may be chosen at all.")
+    allow: tuple[str, ...] = Field(
+        (), description="Rules for calls that run unasked, such as `bash(git status)`."
+    )
+    ask: tuple[str, ...] = Field((), description="Rules for calls that always ask.")
+    deny: tuple[str, ...] = Field(
+        (), description="Rules for calls that never run, such as `read(secrets/**)`."
+    )
+    ignore: tuple[str, ...] = Field(
+        (), description="Files that listing and searching leave out, as in `.gitignore`."
+    )
+    schema_only: bool = Field(
+        False, description="Show the model names and types of variables, never their values."
+    )
+    memory: bool = Field(True, description="Whether memory is loaded and may be written.")
+    max_steps: int = Field(50, ge=1, description="Model calls in one turn.")
+    max_turn_seconds: float = Field(
+        1800.0, gt=0, description="Seconds of one turn, without waiting for you or running code."
+    )
+    view: View = Field("auto", description="How a turn is shown: `auto`, `text` or `display`.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        return normal_url(value) if value else ""
+
+    @field_validator("allow", "ask", "deny")
+    @classmethod
+    def _rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            list(map(parse_rule, value))
+        except SettingsError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _header_lines(cls, value: dict[str, str]) -> dict[str, str]:
+        if any("\n" in part or "\r" in part for pair in value.items() for part in pair):
+            raise ValueError("a header is one line")
+        return value
+
+    @property
+    def rules(self) -> Rules:
+        return Rules.parse(deny=self.deny, ask=self.ask, allow=self.allow)
+
+
+# Lists and tables have no environment variable.
+ENVIRONMENT: dict[str, str] = {
+    name: f"SHIRO_{name.upper()}"
+    for name in Fields.model_fields
+    if name not in ("headers", "tool_sets", "allow", "ask", "deny", "ignore", "yolo")
+}
+
+
+def settings_table() -> list[tuple[str, str, str, str]]:
+    """Rows for the documentation: setting, environment variable, default, what it does."""
+    return [
+        (
+            f"`{name}`",
+            f"`{ENVIRONMENT[name]}`" if name in ENVIRONMENT else "",
+            _shown(field.default),
+            field.description or "",
+        )
+        for name, field in Fields.model_fields.items()
+    ]
+
+
+def _shown(default: Any) -> str:
+    match default:
+        case None | SecretStr():
+            return ""
+        case bool():
+            return f"`{str(default).lower()}`"
+        case tuple() | dict():
+            return ", ".join(f"`{each}`" for each in default)
+        case float():
+            return f"`{default:g}`"
+        case _:
+            return f"`{default}`" if default != "" else ""
