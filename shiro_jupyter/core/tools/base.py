@@ -3,6 +3,7 @@ subject and tests all derive from its class."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from ..models.base import ToolSpec
 from ..policy.subjects import Access, Subject
 from ..sessions.session import Session
 from ..transcript import Outcome
+from ..workspace.output import HeadAndTail
 from ..workspace.processes import Processes
 from ..workspace.project import Project
 
@@ -82,7 +84,7 @@ class Tool(ABC, Generic[P]):
             )
             raise InvalidArguments(
                 f"The arguments of {self.name} do not fit ({problems}). "
-                f"The schema is {schema_of(self.parameters)}."
+                f"The schema is {json.dumps(schema_of(self.parameters))}."
             ) from None
 
     @abstractmethod
@@ -98,20 +100,24 @@ class Tool(ABC, Generic[P]):
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema without pydantic's titles, which cost tokens and say nothing."""
-    return _without_titles(model.model_json_schema())  # type: ignore[no-any-return]
+    """The JSON schema without pydantic's titles, which cost tokens and say nothing, and
+    without references, which not every server follows."""
+    schema = model.model_json_schema()
+    return _plain(schema, schema.pop("$defs", {}))  # type: ignore[no-any-return]
 
 
-def _without_titles(node: Any) -> Any:
+def _plain(node: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_without_titles(each) for each in node]
+        return [_plain(each, definitions) for each in node]
     if not isinstance(node, dict):
         return node
+    if reference := node.get("$ref"):
+        node = definitions[reference.rpartition("/")[2]] | node
     # A property may itself be called "title": only a string there is pydantic's.
     return {
-        key: _without_titles(value)
+        key: _plain(value, definitions)
         for key, value in node.items()
-        if not (key == "title" and isinstance(value, str))
+        if key != "$ref" and not (key == "title" and isinstance(value, str))
     }
 
 
@@ -120,9 +126,25 @@ def bounded(text: str, limit: int = OUTPUT_LIMIT, hint: str = "") -> str:
 
     Never longer than `limit` characters plus the one line that says so.
     """
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    left_out = len(text) - 2 * half
-    note = f"\n[… {left_out:,} characters left out{f': {hint}' if hint else ''} …]\n"
-    return text[:half] + note + text[-half:]
+    kept = HeadAndTail(limit)
+    kept.add(text)
+    return kept.text(hint)
+
+
+def sized(size: int) -> str:
+    """`12.3 kB`: a number of bytes for people and models."""
+    if size < 1000:
+        return f"{size} B"
+    number = float(size)
+    for unit in ("kB", "MB", "GB", "TB"):
+        number /= 1000
+        if number < 999.95 or unit == "TB":
+            break
+    return f"{number:.1f} {unit}"
+
+
+def printable(name: str) -> str:
+    """A file's name on one line, with what no wire carries escaped."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in name
+    )

@@ -1,0 +1,54 @@
+"""The registry: every tool of the core, in the order the wire gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
+from inspect import cleandoc
+from typing import Any
+
+from ..errors import SettingsError
+from .ask import Ask
+from .base import Tool
+from .bash import Bash
+from .list_dir import ListDir
+from .read_file import ReadFile
+from .todo_write import TodoWrite
+
+# The order is part of what a model sees: it never changes within a session.
+SHELF: tuple[type[Tool[Any]], ...] = (ReadFile, ListDir, Bash, TodoWrite, Ask)
+
+ALWAYS = ("core", "session")
+# What a person may switch off; all are on by default.
+OPTIONAL = ("edit-plus", "git", "kernel", "notebook")
+
+
+def tools_for(
+    sets: Collection[str] = OPTIONAL, extra: Sequence[Tool[Any]] = ()
+) -> tuple[Tool[Any], ...]:
+    """The tools of the sets that are always on and of these; `extra` are the host's own.
+
+    Raises `SettingsError` for a set that there is not, naming the nearest.
+    """
+    known = dict.fromkeys([*ALWAYS, *OPTIONAL, *(tool.toolset for tool in extra)])
+    for name in sets:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+            raise SettingsError(f"There is no tool set {name!r}: {hint}")
+    on = {*ALWAYS, *sets}
+    offered = (*(tool() for tool in SHELF), *extra)
+    return tuple(tool for tool in offered if tool.toolset in on)
+
+
+def tools_table(extra: Iterable[type[Tool[Any]]] = ()) -> list[tuple[str, str, str, str]]:
+    """Name, set, access and the first paragraph of each tool's text, for the documentation."""
+    return [
+        (
+            f"`{tool.name}`",
+            tool.toolset,
+            tool.access,
+            " ".join(cleandoc(tool.__doc__ or "").partition("\n\n")[0].split()),
+        )
+        for tool in (*SHELF, *extra)
+    ]
