@@ -10,7 +10,7 @@ import difflib
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -79,7 +79,7 @@ class Settings(Fields):
         user = _file_layer(folders.settings_file, folders)
         ceiling = _file_layer(site, folders, _SITE_KEYS)
         env, odd = _environment_layer(environ, folders)
-        flagged = _checked(_given(flags or {}), "the command line", strict=False)
+        flagged = _checked(_given(flags or {}), "The command line", strict=False)
         narrowing, notices = _project_layer(project)
         layers = _Layers(user, env, flagged, narrowing, ceiling, environ)
         settings = cls(**layers.merged())
@@ -124,13 +124,13 @@ class _Layers:
                     )
                 values[name] = narrowed
         values |= self._ceilings(values)
-        if not values["base_url"] and self.environ.get("OPENAI_API_KEY"):
+        local = values["base_url"] or values["model_file"]
+        if not local and self.environ.get("OPENAI_API_KEY", "").strip():
             values["base_url"] = OPENAI_URL
-            if not values["model_file"]:
-                self.notices.append(
-                    "No endpoint is set, but OPENAI_API_KEY is: what you ask goes to OpenAI "
-                    f"({OPENAI_URL})."
-                )
+            self.notices.append(
+                "No endpoint is set, but OPENAI_API_KEY is: what you ask goes to OpenAI "
+                f"({OPENAI_URL})."
+            )
         return values
 
     def _ceilings(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -209,15 +209,15 @@ def _environment_layer(
     values: dict[str, Any] = {}
     for name, variable in ENVIRONMENT.items():
         if said := environ.get(variable, "").strip():
-            source = f"the environment's {variable}"
+            source = f"The environment's {variable}"
             values |= _checked(_with_home({name: said}, folders, source), source, strict=False)
     known = [*ENVIRONMENT.values(), *_NO_SETTING, *_OPENAI]
     odd = []
     for variable in environ:
         if not variable.startswith("SHIRO_") or variable in known:
             continue
-        if near := difflib.get_close_matches(variable, known, 1, 0.8):
-            odd.append(f"The variable {variable} is no setting; did you mean {near[0]}?")
+        if near := _nearest(variable, known, 0.8):
+            odd.append(f"The variable {variable} is no setting; did you mean {near}?")
     return values, odd
 
 
@@ -245,10 +245,11 @@ def _project_layer(project: Project | None) -> tuple[dict[str, Any], tuple[str, 
         why = "is a link" if linked else "belongs to another user"
         return {}, (f"{path} {why} and is not read.",)
     data = _read_toml(path)
-    notices = tuple(
-        f"{path}: {name} is ignored: a project may only narrow what is allowed."
-        for name in data
-        if name in Fields.model_fields and name not in _PROJECT_KEYS
+    ignored = [name for name in data if name in Fields.model_fields and name not in _PROJECT_KEYS]
+    notices = (
+        (f"{path} may only narrow what is allowed; ignored: {', '.join(ignored)}.",)
+        if ignored
+        else ()
     )
     taken = {
         name: value
@@ -293,16 +294,20 @@ def _sentence(error: ValidationError, source: str) -> str:
     first = error.errors(include_url=False)[0]
     key = ".".join(map(str, first["loc"][:1])) or "the file"
     if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(key, Fields.model_fields, 1, 0.5)
-        hint = (
-            f"did you mean {near[0]}?" if near else f"there are {', '.join(Fields.model_fields)}."
-        )
+        near = _nearest(key, Fields.model_fields)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(Fields.model_fields)}."
         return f"{source}: there is no setting {key}; {hint}"
     message = first["msg"].removeprefix("Value error, ")
     said = first.get("input")
-    near = difflib.get_close_matches(said, _choices(key), 1, 0.5) if isinstance(said, str) else []
-    hint = f"; did you mean {near[0]}?" if near else "."
+    near = _nearest(said, _choices(key)) if isinstance(said, str) else ""
+    hint = f"; did you mean {near}?" if near else "."
     return f"{source}: {key}: {message[:1].lower() + message[1:].rstrip('.')}{hint}"
+
+
+def _nearest(word: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+    """The likeliest right spelling, letters in another order before all else; empty for none."""
+    near = difflib.get_close_matches(word, list(known), 3, cutoff)
+    return next((each for each in near if sorted(each) == sorted(word)), (near or [""])[0])
 
 
 def _choices(key: str) -> list[str]:
