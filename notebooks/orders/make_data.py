@@ -29,8 +29,14 @@ PRODUCTS = [
 ]
 CURRENCY = {"DE": "EUR", "AT": "EUR", "FR": "EUR", "GB": "GBP", "CH": "CHF"}
 RATES = {"EUR": 1.0, "GBP": 1.17, "CHF": 1.05}
-FIRST_NAMES = "Ada Ben Carla Dev Elif Femi Greta Hugo Ines Jon Kaya Lena Milo Nora Omar Pia".split()
-LAST_NAMES = "Adler Brandt Costa Dunn Ebert Fuchs Girard Hale Iten Jansen Keller Lang".split()
+FIRST_NAMES = [
+    *("Ada", "Ben", "Carla", "Dev", "Elif", "Femi", "Greta", "Hugo"),
+    *("Ines", "Jon", "Kaya", "Lena", "Milo", "Nora", "Omar", "Pia"),
+]
+LAST_NAMES = [
+    *("Adler", "Brandt", "Costa", "Dunn", "Ebert", "Fuchs"),
+    *("Girard", "Hale", "Iten", "Jansen", "Keller", "Lang"),
+]
 ORDER_COLUMNS = [
     "order_id",
     "order_date",

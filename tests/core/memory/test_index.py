@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiro_jupyter.core.errors import TextRefused
+from shiro_jupyter.core.memory.index import (
+    BOM,
+    KINDS,
+    STAMP,
+    Entry,
+    Index,
+    compose,
+    fold,
+    parse_line,
+)
+
+NOW = datetime(2026, 11, 30, 9, 12, 44)
+FULL = (
+    "- [2026-11-30 09:12:44] (gotcha) dates in orders.csv are day-first (see orders.md)"
+    " #orders #dates <!-- files: load.py, eda.ipynb; columns: order_date; source: user -->"
+)
+
+one_line = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=60)
+texts = st.one_of(
+    one_line,
+    # Texts that look like the parts around them.
+    st.lists(
+        st.sampled_from(
+            ["(gotcha)", "(fact)", "#tag", "#12", "(see a.md)", "<!-- x -->", "<!--", "-->", "word"]
+        ),
+        min_size=1,
+        max_size=5,
+    ).map(" ".join),
+).filter(lambda text: text.strip())
+tags = st.lists(st.sampled_from(["orders", "snake_case", "a.b", "größe", "x/y-z"]), max_size=3)
+entries = st.builds(
+    compose,
+    texts,
+    st.just(NOW),
+    st.sampled_from(KINDS),
+    tags,
+    st.sampled_from(["", "orders", "orders.md"]),
+    st.sampled_from([{}, {"source": ["user"]}, {"files": ["a.py", "b,c", "--x"]}]),
+)
+file_lines = st.lists(
+    st.one_of(
+        entries.map(lambda entry: entry.line().encode()),
+        st.sampled_from(
+            [
+                b"# A heading",
+                b"- plain bullet",
+                b"- [not-a-stamp] x",
+                b"- [2026-13-40 10:00:00] x",
+                b"<<<<<<< HEAD",
+                b"=======",
+                b">>>>>>> other",
+                b"- [2026-10-08 10:00:00] caf\xe9",
+                b"",
+                b"  - [2026-10-08 10:00:00] indented",
+            ]
+        ),
+        st.binary(max_size=12).filter(lambda raw: b"\n" not in raw and not raw.endswith(b"\r")),
+    ),
+    max_size=8,
+)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> bytes:
+    raw = draw(st.sampled_from([b"", BOM]))
+    for line in draw(file_lines):
+        raw += line + draw(st.sampled_from([b"\n", b"\r\n"]))
+    return raw[: -1 - raw.endswith(b"\r\n")] if raw.endswith(b"\n") and draw(st.booleans()) else raw
+
+
+def test_all_parts_of_a_bullet_are_read_and_written_back() -> None:
+    entry = parse_line(FULL)
+    assert entry == Entry(
+        "2026-11-30 09:12:44",
+        "dates in orders.csv are day-first",
+        "gotcha",
+        "orders.md",
+        ("orders", "dates"),
+        "files: load.py, eda.ipynb; columns: order_date; source: user",
+    )
+    assert entry.line() == FULL
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# A heading",
+        "- plain bullet",
+        "- [not-a-stamp] x",
+        "- [2026-02-30 10:00:00] no such day",
+        "- [2026-10-08 10:00:00]",
+        "- [2026-10-08 10:00:00] <!-- nothing but a comment -->",
+        "  - [2026-10-08 10:00:00] indented",
+        "* [2026-10-08 10:00:00] another bullet",
+        "- [2026-10-08 10:00:00] carriage\rreturn",
+    ],
+)
+def test_other_lines_are_no_memories(line: str) -> None:
+    assert parse_line(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "text", "tags"),
+    [
+        ("use pnpm", "fact", "use pnpm", ()),
+        ("(decision) use pnpm", "decision", "use pnpm", ()),
+        ("(idea) use pnpm", "fact", "(idea) use pnpm", ()),
+        ("(fact) (gotcha) is a kind", "fact", "(gotcha) is a kind", ()),
+        ("see pull request #12", "fact", "see pull request #12", ()),
+        ("prefer C#", "fact", "prefer C#", ()),
+        ("#only #tags", "fact", "#only", ("tags",)),
+        ("twice #a #a", "fact", "twice", ("a",)),
+        ("a <!-- b --> c", "fact", "a <!-- b --> c", ()),
+    ],
+)
+def test_what_is_taken_as_kind_text_and_tags(
+    line: str, kind: str, text: str, tags: tuple[str, ...]
+) -> None:
+    entry = parse_line(f"- [2026-10-08 10:00:00] {line}")
+    assert entry
+    assert (entry.kind, entry.text, entry.tags) == (kind, text, tags)
+
+
+@given(entries)
+def test_a_composed_entry_is_read_back_from_its_line(entry: Entry) -> None:
+    assert parse_line(entry.line()) == entry
+
+
+@given(files(), entries)
+def test_append_adds_one_line_and_keeps_every_byte(raw: bytes, entry: Entry) -> None:
+    before = Index(raw)
+    after = before.append(entry)
+    assert after.raw.startswith(raw)
+    assert after.entries == (*before.entries, entry)
+    ends_open = raw.removeprefix(BOM) != b"" and not raw.endswith(b"\n")
+    assert after.raw.endswith(b"\n") is not ends_open
+    assert after.remove(after.found[-1][0]).raw == raw
+
+
+@given(files())
+def test_remove_takes_exactly_one_line(raw: bytes) -> None:
+    before = Index(raw)
+    lines = raw.removeprefix(BOM).splitlines(keepends=True) if b"\r" not in raw else None
+    for at, (number, _) in enumerate(before.found):
+        after = before.remove(number)
+        assert after.entries == before.entries[:at] + before.entries[at + 1 :]
+        assert after.raw.startswith(BOM) is raw.startswith(BOM)
+        if lines and raw.endswith(b"\n"):
+            kept = [line for place, line in enumerate(lines) if place != number]
+            assert after.raw.removeprefix(BOM) == b"".join(kept)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_an_index(raw: bytes) -> None:
+    index = Index(raw)
+    assert index.raw == raw
+    assert all(index.remove(number).raw != raw for number, _ in index.found)
+
+
+def test_windows_line_ends_and_byte_order_mark_survive() -> None:
+    entry = compose("use uv", NOW)
+    raw = BOM + b"# Memory\r\n- [2026-10-08 10:00:00] use pnpm\r\n"
+    index = Index(raw)
+    assert [each.text for each in index.entries] == ["use pnpm"]
+    assert index.append(entry).raw == raw + b"- [2026-11-30 09:12:44] use uv\r\n"
+    assert index.remove(1).raw == BOM + b"# Memory\r\n"
+    alone = Index(BOM + b"- [2026-10-08 10:00:00] use pnpm")
+    assert alone.remove(0).raw == BOM
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("use pnpm", "  Use   PNPM  "),
+        ("use pnpm", "“Use pnpm.”"),
+        ("Straße", "STRASSE!"),
+        ("cafe\u0301", "café"),
+    ],
+)
+def test_folding_meets_what_says_the_same(one: str, other: str) -> None:
+    assert fold(one) == fold(other)
+    assert compose(one, NOW).id == compose(other, NOW).id
+
+
+def test_folding_keeps_apart_what_differs() -> None:
+    assert len({fold(text) for text in ("use C", "use C++", "use C#", "!!!", "...")}) == 5
+
+
+@pytest.mark.parametrize("tag", ["", "12", "#", "!?"])
+def test_a_tag_that_is_none_is_refused(tag: str) -> None:
+    with pytest.raises(TextRefused, match="is no tag"):
+        compose("text", NOW, tags=[tag])
+
+
+@pytest.mark.parametrize("topic", ["../up", "a/b.md", "MEMORY", ".hidden"])
+def test_a_topic_is_a_plain_name(topic: str) -> None:
+    with pytest.raises(TextRefused, match="plain name"):
+        compose("text", NOW, topic=topic)
+
+
+def test_tags_are_made_one_word() -> None:
+    assert compose("text #one", NOW, tags=["#two words", "one"]).tags == ("one", "two-words")
+
+
+def test_the_comment_holds_a_handful_that_cannot_end_it() -> None:
+    about = {
+        "source": ["user"],
+        "files": [f"f{number}.py" for number in range(9)],
+        "columns": ["a,b", "x --> y", "ok"],
+        "unknown": ["never"],
+    }
+    entry = compose("text", NOW, about=about)
+    assert entry.about == "files: f0.py, f1.py, f2.py, f3.py, f4.py; columns: ok; source: user"
+
+
+def test_stamp_format_is_the_files() -> None:
+    assert compose("text", NOW).stamp == NOW.strftime(STAMP) == "2026-11-30 09:12:44"

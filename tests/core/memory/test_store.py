@@ -1,0 +1,377 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shiro_jupyter.core.errors import MemoryRefused, StorageError, TextRefused
+from shiro_jupyter.core.memory import store
+from shiro_jupyter.core.memory.index import Index
+from shiro_jupyter.core.memory.store import Caps, Memory
+from shiro_jupyter.core.workspace.files import locked
+from shiro_jupyter.core.workspace.project import Project
+from tests.support.memories import MakeMemory
+
+ROOT = Path(__file__).parents[3]
+
+
+def texts(memory: Memory) -> list[str]:
+    return [found.entry.text for found in memory.entries()]
+
+
+def test_a_fresh_project_has_nothing_and_gains_no_file_by_looking(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory()
+    assert memory.entries() == [] and memory.block() == "" and memory.recall("anything") == []
+    assert memory.problems() == []
+    assert list(tmp_path.rglob("*")) == [tmp_path / "project"]
+
+
+def test_what_one_process_records_another_reads(make_memory: MakeMemory) -> None:
+    done = make_memory().remember("dates are day-first", "gotcha", tags=["orders"])
+    (found,) = make_memory().entries()
+    assert found.entry == done.entry
+    assert (found.entry.kind, found.entry.stamp) == ("gotcha", "2026-11-30 09:00:01")
+    assert done.path.read_text() == (
+        "- [2026-11-30 09:00:01] (gotcha) dates are day-first #orders\n"
+    )
+
+
+def test_the_first_write_says_where_and_keeps_notes_out_of_git(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    first = memory.remember("one")
+    assert any(str(memory.project.store) in note for note in first.notes)
+    assert (memory.project.store / ".gitignore").read_text() == "notes/\n"
+    assert memory.remember("two").notes == ()
+
+
+def test_folders_hold_separate_memories(make_memory: MakeMemory) -> None:
+    make_memory("a").remember("of a")
+    make_memory("b").remember("of b")
+    assert texts(make_memory("a")) == ["of a"]
+    assert texts(make_memory("b")) == ["of b"]
+
+
+def test_a_global_write_makes_only_the_global_index(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory("a")
+    memory.remember("no emojis in answers", "decision", "global")
+    assert not memory.project.store.exists()
+    assert texts(make_memory("b")) == ["no emojis in answers"]
+    assert (tmp_path / "config" / "memory" / "MEMORY.md").stat().st_mode & 0o077 == 0
+
+
+def test_the_same_text_is_recorded_once_also_at_the_cap(make_memory: MakeMemory) -> None:
+    memory = make_memory(caps=Caps(entries=1))
+    memory.remember("use pnpm")
+    again = memory.remember("  Use   PNPM.  ")
+    assert not again.stored and again.entry.text == "use pnpm"
+    with pytest.raises(TextRefused, match="full"):
+        memory.remember("use uv")
+    assert texts(memory) == ["use pnpm"]
+    assert memory.remember("use pnpm", scope="global").stored
+
+
+def test_the_cap_in_bytes_counts_the_whole_file(make_memory: MakeMemory) -> None:
+    memory = make_memory(caps=Caps(bytes=100))
+    path = memory.remember("short").path
+    before = path.read_bytes()
+    with pytest.raises(TextRefused, match="full"):
+        memory.remember("x" * 60)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("   ", "blank"),
+        ("one\ntwo", "topic file"),
+        ("one\rtwo", "topic file"),
+        ("x" * 401, "400 characters"),
+        ("bell \x07", "control"),
+        ("half \ud83d", "control"),
+        ("two\u2028lines", "control"),
+        ("the key is sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2", "secret"),
+    ],
+)
+def test_what_may_not_be_stored_is_refused_and_nothing_written(
+    make_memory: MakeMemory, text: str, says: str
+) -> None:
+    memory = make_memory()
+    with pytest.raises(TextRefused, match=says) as refused:
+        memory.remember(text)
+    assert "sk-a1" not in str(refused.value)
+    assert not memory.project.store.exists()
+
+
+def test_a_long_text_is_stored_with_advice(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    assert len(memory.remember("y" * 120).notes) == 1  # where it went, and no advice
+    assert any("topic" in note for note in memory.remember("z" * 400).notes)
+
+
+def test_forget_by_text_takes_exactly_that_line(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    path = memory.remember("use pnpm").path
+    path.write_text("# Notes\n\n" + path.read_text() + "- plain bullet\n")
+    memory.remember("run cargo fmt before commit")
+    gone = memory.forget("use pnpm")
+    assert (gone.entry.text, gone.lines) == ("use pnpm", 1)
+    assert path.read_text() == (
+        "# Notes\n\n- plain bullet\n- [2026-11-30 09:00:02] run cargo fmt before commit\n"
+    )
+
+
+def test_forget_prefers_the_exact_text_to_a_part(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("prefer rust for parsers")
+    memory.remember("prefer rust")
+    assert memory.forget("Prefer  Rust.").entry.text == "prefer rust"
+    assert memory.forget("parsers").entry.text == "prefer rust for parsers"
+
+
+def test_forget_takes_an_id_and_the_whole_line_as_shown(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    entry = memory.remember("use pnpm", tags=["js"], topic="js").entry
+    assert memory.forget(entry.id).entry == entry
+    memory.remember("use pnpm", tags=["js"], topic="js")
+    assert memory.forget("use pnpm (see js.md) #js").entry.text == "use pnpm"
+    assert texts(memory) == []
+
+
+def test_forget_refuses_what_is_blank_or_several_or_none(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    for number in range(7):
+        memory.remember(f"prefer number {number} " + "and so on " * 9)
+    with pytest.raises(MemoryRefused, match="which memory"):
+        memory.forget(" ")
+    with pytest.raises(MemoryRefused, match="No memory holds"):
+        memory.forget("zebra")
+    with pytest.raises(MemoryRefused, match="7 memories hold") as several:
+        memory.forget("prefer")
+    listed = str(several.value).splitlines()[1:]
+    assert len(listed) == 5
+    assert all(len(line.split("  ", 2)[-1]) <= 80 and line.endswith("…") for line in listed)
+    assert len(texts(memory)) == 7
+
+
+def test_forget_means_the_project_where_both_scopes_say_it(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("no emojis", scope="global")
+    memory.remember("no emojis")
+    assert memory.forget("no emojis").scope == "project"
+    assert memory.forget("no emojis").scope == "global"
+
+
+def test_forget_removes_lines_that_a_merge_left_twice(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    path = memory.remember("use pnpm").path
+    kept = "<<<<<<< HEAD\n=======\n>>>>>>> theirs\n"
+    path.write_text(
+        "<<<<<<< HEAD\n- [2026-01-01 00:00:00] use pnpm\n=======\n"
+        "- [2026-01-02 00:00:00] Use pnpm\n>>>>>>> theirs\n"
+    )
+    assert memory.forget("use pnpm").lines == 2
+    assert path.read_text() == kept
+
+
+def test_recall_ranks_counts_and_survives_a_reload(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("we chose snake_case for database columns")
+    memory.remember("the api is versioned under /v2")
+    memory.remember("columns of the report are sorted by name")
+    hits = memory.recall("snake_case columns")
+    assert [hit.entry.text for hit in hits] == [
+        "we chose snake_case for database columns",
+        "columns of the report are sorted by name",
+    ]
+    assert hits[0].why == ("word “snake_case”", "word “columns”")
+    counts = {found.entry.text[:3]: found.count for found in make_memory().entries()}
+    assert counts == {"we ": 1, "the": 0, "col": 0}
+    # No memory holds every word: only the first counts.
+    assert [hit.count for hit in memory.recall("zebra report columns")] == [1, 1]
+
+
+def test_recall_reads_tags_and_both_scopes_and_gives_fifteen(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    for number in range(20):
+        memory.remember(f"note {number}", tags=["payments"])
+    memory.remember("answers about payments in English", scope="global")
+    hits = memory.recall("payment")
+    assert len(hits) == 15
+    assert {hit.why[0] for hit in memory.recall("payments note")} >= {"tag #payments"}
+    assert "global" in {hit.scope for hit in memory.recall("answers payments")}
+    assert memory.recall("the of and") == []
+    with pytest.raises(MemoryRefused, match="few words"):
+        memory.recall("  ")
+
+
+def test_counts_stay_out_of_the_markdown_and_go_with_the_memory(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory()
+    path = memory.remember("use pnpm").path
+    before = path.read_bytes()
+    memory.recall("pnpm")
+    assert path.read_bytes() == before
+    (kept,) = (tmp_path / "data" / "recall").glob("*.json")
+    assert "use pnpm" in kept.read_text()
+    memory.forget("pnpm")
+    memory.remember("use pnpm")
+    assert memory.entries()[0].count == 0
+
+
+@pytest.mark.parametrize("stored", ["", "not json", "[1]", '{"use pnpm": "many"}', "[" * 100_000])
+def test_broken_counts_count_as_none(make_memory: MakeMemory, tmp_path: Path, stored: str) -> None:
+    memory = make_memory()
+    memory.remember("use pnpm")
+    memory.recall("pnpm")
+    (kept,) = (tmp_path / "data" / "recall").glob("*.json")
+    kept.write_text(stored)
+    assert memory.entries()[0].count == 0
+    assert memory.recall("pnpm")[0].count == 1
+
+
+def test_recall_works_where_counts_cannot_be_written(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory()
+    memory.remember("use pnpm")
+    (tmp_path / "data").write_text("a file where a folder should be")
+    assert [hit.entry.text for hit in memory.recall("pnpm")] == ["use pnpm"]
+
+
+def test_work_trees_of_one_repository_share_their_counts(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    main, tree = make_memory("main"), tmp_path / "tree"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", main.project.root]
+    for arguments in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run([*git, *arguments], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", tree], check=True, capture_output=True)
+    make_memory("main").remember("use pnpm")
+    other = make_memory("tree")
+    other.remember("use pnpm")
+    other.recall("pnpm")
+    assert make_memory("main").entries()[0].count == 1
+
+
+def test_a_hand_edit_between_read_and_write_is_kept(
+    make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = make_memory()
+    path = memory.remember("one").path
+    edits = iter(["# added by hand\r\n", "- plain bullet"])
+    real = store.write_atomic
+
+    def saved_meanwhile(*arguments: object, **options: object) -> bool:
+        if edit := next(edits, ""):
+            path.write_bytes(path.read_bytes() + edit.encode())
+        return real(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "write_atomic", saved_meanwhile)
+    memory.remember("two")
+    assert path.read_bytes() == (
+        b"- [2026-11-30 09:00:01] one\n# added by hand\r\n- plain bullet\r\n"
+        b"- [2026-11-30 09:00:02] two"
+    )
+    edits = iter(["\n- [2026-11-30 09:00:09] three\n"])
+    assert not memory.remember("three").stored  # the person just wrote it
+
+
+WRITER = """
+import sys
+from datetime import datetime
+from pathlib import Path
+from shiro_jupyter.core.memory.store import Caps, Memory
+from shiro_jupyter.core.workspace.clock import SystemClock
+from shiro_jupyter.core.workspace.folders import Folders
+from shiro_jupyter.core.workspace.project import Project
+root, name = Path(sys.argv[1]), sys.argv[2]
+folders = Folders(root / "config", root / "data", root)
+memory = Memory(Project(root), folders, SystemClock(), Caps(entries=1000))
+for number in range(100):
+    assert memory.remember(f"writer {name} number {number}").stored
+"""
+
+
+def test_four_processes_lose_nothing_and_keep_a_hand_edit(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    path = root / ".shiro" / "memory" / "MEMORY.md"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(root), name], cwd=ROOT)
+        for name in "abcd"
+    ]
+    while not path.exists() and all(each.poll() is None for each in writers):
+        pass
+    with locked(path):
+        path.write_bytes(b"# by hand\n" + path.read_bytes())
+    assert [each.wait() for each in writers] == [0, 0, 0, 0]
+    index = Index(path.read_bytes())
+    wanted = {f"writer {name} number {number}" for name in "abcd" for number in range(100)}
+    assert sorted(entry.text for entry in index.entries) == sorted(wanted)
+    lines = index.raw.decode().splitlines()
+    assert lines[0] == "# by hand" and len(lines) == 401
+    assert sorted(each.name for each in path.parent.iterdir()) == ["MEMORY.md"]
+
+
+def test_a_broken_scope_hides_nothing_else_and_is_told_once(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    path = memory.remember("use pnpm").path
+    memory.remember("no emojis", scope="global")
+    path.write_text("- [2026-01-01 00:00:00] use pnpm\n", encoding="utf-16")
+    assert "no emojis" in memory.block() and "pnpm" not in memory.block()
+    (problem,) = memory.problems()
+    assert "UTF-8" in problem and memory.problems() == []
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match="UTF-8"):
+        memory.remember("use uv")
+    assert path.read_bytes() == before
+
+
+def test_links_out_of_the_project_are_not_followed(make_memory: MakeMemory, tmp_path: Path) -> None:
+    memory = make_memory()
+    outside = tmp_path / "shell.rc"
+    outside.write_text("- [2026-01-01 00:00:00] outside\n")
+    memory.project.memory_dir.mkdir(parents=True)
+    memory.path().symlink_to(outside)
+    with pytest.raises(StorageError, match="link"):
+        memory.remember("echo hello")
+    assert memory.block() == ""
+    assert outside.read_text() == "- [2026-01-01 00:00:00] outside\n"
+
+
+def test_what_is_no_plain_file_never_blocks(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.project.memory_dir.mkdir(parents=True)
+    os.mkfifo(memory.path())
+    assert memory.block() == ""
+    assert "no plain file" in memory.problems()[0]
+
+
+def test_a_linked_global_index_is_written_through(make_memory: MakeMemory, tmp_path: Path) -> None:
+    memory = make_memory()
+    own = tmp_path / "dotfiles.md"
+    own.write_text("# mine\n")
+    memory.path("global").parent.mkdir(parents=True)
+    memory.path("global").symlink_to(own)
+    memory.remember("no emojis", scope="global")
+    assert memory.path("global").is_symlink()
+    assert own.read_text() == "# mine\n- [2026-11-30 09:00:01] no emojis\n"
+
+
+def test_another_users_store_is_neither_read_nor_written(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory()
+    memory.remember("theirs")
+    root = memory.project.root
+    memory.project = Project(root, passed_over=(root,))
+    assert memory.entries() == []
+    with pytest.raises(StorageError, match="another user"):
+        memory.remember("mine")
