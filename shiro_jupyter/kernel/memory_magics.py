@@ -95,18 +95,11 @@ class MemoryMagics:
         self._history: Callable[[str], object] | None = None
 
     def register(self, shell: Any) -> None:
-        """Take the three names; IPython's own `%recall` is kept and put back by `unregister`."""
-        table = shell.magics_manager.magics["line"]
-        self._history = table.get("recall")
+        """Take the three names. IPython's own `%recall` must stand in its place then."""
+        # Not read from the table: newer IPythons keep a stand-in there that would find ours.
+        self._history = shell.find_line_magic("recall")
         for name in ("remember", "recall", "forget"):
-            table[name] = getattr(self, name)
-
-    def unregister(self, shell: Any) -> None:
-        table = shell.magics_manager.magics["line"]
-        for name in ("remember", "recall", "forget"):
-            table.pop(name, None)
-        if self._history is not None:
-            table["recall"] = self._history
+            shell.register_magic_function(getattr(self, name), "line", name)
 
     @no_var_expand
     def remember(self, line: str) -> None:

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from shiro_jupyter.core.errors import MemoryRefused, TextRefused, UsageError
+from shiro_jupyter.core.events import Event, MemoryChanged
+from shiro_jupyter.core.memory.store import Memory
+from shiro_jupyter.core.workspace.project import Project
+from shiro_jupyter.kernel.memory_magics import (
+    MemoryMagics,
+    forget_line,
+    is_history,
+    recall_line,
+    remember_line,
+)
+from tests.support.memories import maker
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return maker(tmp_path)()
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "scope", "text"),
+    [
+        ("use pnpm", "fact", "project", "use pnpm"),
+        ("gotcha dates are day-first", "gotcha", "project", "dates are day-first"),
+        ("decision: use uv", "decision", "project", "use uv"),
+        ("(command) make test", "command", "project", "make test"),
+        ("--global decision no emojis", "decision", "global", "no emojis"),
+        ("decision --global no emojis", "decision", "global", "no emojis"),
+        ("-- decision trees beat forests", "fact", "project", "decision trees beat forests"),
+        ("fact decision trees win", "fact", "project", "decision trees win"),
+        ("factual errors are logged", "fact", "project", "factual errors are logged"),
+        ('say "50 % off?" for {x} $y', "fact", "project", 'say "50 % off?" for {x} $y'),
+        ("use --global in scripts", "fact", "project", "use --global in scripts"),
+    ],
+)
+def test_what_is_taken_is_echoed_and_stored(
+    memory: Memory, line: str, kind: str, scope: str, text: str
+) -> None:
+    said, event = remember_line(memory, line)
+    (found,) = memory.entries()
+    assert (found.entry.kind, found.scope, found.entry.text) == (kind, scope, text)
+    assert event == MemoryChanged(scope, text)
+    assert said.startswith(f"Remembered as {kind}") and text in said
+    assert (".shiro/memory/MEMORY.md" if scope == "project" else "config/memory") in said
+
+
+def test_the_same_again_is_said_and_changes_nothing(memory: Memory) -> None:
+    remember_line(memory, "gotcha use pnpm #js")
+    said, event = remember_line(memory, "Use  PNPM")
+    assert said.startswith("Already recorded: [2026-11-30 09:00:01] (gotcha) use pnpm #js")
+    assert event is None
+
+
+@pytest.mark.parametrize("line", ["", "  ", "decision", "--global", "--", "--gobal x"])
+def test_remember_without_a_text_says_how(memory: Memory, line: str) -> None:
+    with pytest.raises(UsageError, match=r"%remember \[fact\|decision"):
+        remember_line(memory, line)
+    assert not memory.project.store.exists()
+
+
+def test_a_refused_text_says_why(memory: Memory) -> None:
+    with pytest.raises(TextRefused, match="topic file"):
+        remember_line(memory, "x" * 401)
+
+
+def test_the_comment_tells_what_was_worked_on(tmp_path: Path, memory: Memory) -> None:
+    head = memory.project.root / ".git" / "HEAD"
+    head.parent.mkdir()
+    head.write_text("ref: refs/heads/fix/dates\n")
+    memory.project = Project(memory.project.root, tmp_path / "eda.ipynb")
+    remember_line(memory, "dates are day-first", {"modules": ["pandas"], "columns": ["a", "b"]})
+    assert memory.entries()[0].entry.about == (
+        "notebook: eda.ipynb; modules: pandas; columns: a, b; branch: fix/dates; source: user"
+    )
+
+
+def test_recall_says_what_there_is(memory: Memory) -> None:
+    assert recall_line(memory, "anything").startswith("Nothing recorded yet")
+    remember_line(memory, "decision we chose snake_case for database columns #naming")
+    remember_line(memory, "--global the api is versioned under /v2")
+    entry = memory.recall("snake")[0].entry
+    assert recall_line(memory, "snake_case columns") == (
+        f"{entry.id}  2026-11-30 09:00  decision  we chose snake_case for database columns #naming"
+    )
+    assert recall_line(memory, "api").endswith("/v2 (global)")
+    assert recall_line(memory, "zebra") == "No memory matches “zebra”."
+    with pytest.raises(UsageError, match="what to recall"):
+        recall_line(memory, " --why ")
+
+
+def test_why_is_shown_where_asked(memory: Memory) -> None:
+    remember_line(memory, "prices are net #revenue")
+    for line in ("revenue prices --why", "--why revenue prices"):
+        assert recall_line(memory, line).endswith("because of tag #revenue, word “prices”")
+    assert "because" not in recall_line(memory, "revenue")
+
+
+def test_forget_answers_what_went(memory: Memory) -> None:
+    remember_line(memory, "always use cargo nextest")
+    remember_line(memory, "--global prefer go")
+    remember_line(memory, "prefer rust")
+    with pytest.raises(MemoryRefused, match="2 memories hold"):
+        forget_line(memory, "prefer")
+    said, event = forget_line(memory, "nextest")
+    assert said.startswith("Forgotten: always use cargo nextest")
+    assert event == MemoryChanged("project", "always use cargo nextest")
+    assert forget_line(memory, "--global prefer")[1] == MemoryChanged("global", "prefer go")
+    with pytest.raises(UsageError, match="which memory"):
+        forget_line(memory, "--global")
+
+
+def test_hidden_characters_are_shown(memory: Memory) -> None:
+    said, _ = remember_line(memory, "a\u202eb\u200b")
+    assert "⟨U+202E⟩" in said and "\u202e" not in said
+    assert "\u202e" not in recall_line(memory, "a b")
+
+
+@pytest.mark.parametrize("line", ["4", "1-4", "~1/7-~2/1 3", "~3/", " 12 "])
+def test_numbers_and_ranges_are_history(line: str) -> None:
+    assert is_history(line)
+
+
+@pytest.mark.parametrize("line", ["", "2023 rows", "dates", "v2", "why 4"])
+def test_words_are_no_history(line: str) -> None:
+    assert not is_history(line)
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    config = Config({"HistoryManager": {"enabled": False}})
+    yield InteractiveShell(config=config)
+
+
+def test_the_magics_take_the_line_as_typed_and_report(
+    memory: Memory, shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events: list[Event] = []
+    MemoryMagics(lambda: memory, events.append, lambda: {"modules": ["pandas"]}).register(shell)
+    shell.user_ns["y"] = "EXPANDED"
+    shell.run_line_magic("remember", "gotcha keep $y and {y}")
+    shell.run_line_magic("recall", "keep")
+    shell.run_line_magic("recall", " ")
+    shell.run_line_magic("forget", "zebra")
+    captured = capsys.readouterr()
+    assert "Remembered as gotcha: keep $y and {y}" in captured.out
+    assert captured.out.count("keep $y and {y}") == 2
+    assert "what to recall" in captured.err and "No memory holds “zebra”" in captured.err
+    assert "Traceback" not in captured.err + captured.out
+    assert events == [MemoryChanged("project", "keep $y and {y}")]
+    shell.run_cell("40 + 2", store_history=True)
+    shell.run_line_magic("recall", "1")
+    assert shell.rl_next_input == "40 + 2"  # as IPython's own %recall leaves it
+    shell.run_line_magic("history", "")
+    assert shell.find_line_magic("remember").__doc__.startswith("%remember [fact|")
+    shell.run_line_magic("recall", "keep")
+    assert "keep $y and {y}" in capsys.readouterr().out
+
+
+def test_neither_sdk_nor_pydantic_is_loaded() -> None:
+    code = (
+        "import sys, shiro_jupyter.kernel.memory_magics\n"
+        "print([name for name in ('openai', 'pydantic', 'pandas') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
