@@ -57,6 +57,11 @@ class Session:
             self.items.append(item)
             self.record({"item": to_json(item)})
 
+    def set_model(self, model: str) -> None:
+        if model != self.model:
+            self.model = model
+            self.record({"set": "model", "value": model})
+
     def set_todos(self, todos: Todos) -> None:
         self.todos = todos
         stored = [{"text": t.text, "status": t.status, "note": t.note} for t in todos]
