@@ -1,0 +1,330 @@
+"""Tables and their columns, from what the libraries store; each library by a small adapter.
+
+Shapes, column names and types cost nothing. Anything that reads the cells is asked for only
+under a limit, and reads a shallow copy, column by column: pure, and so fit for the agent's
+thread, which can look while the main thread is busy for hours. Lazy and distributed tables are
+named and never computed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from .describe import class_name, count, library, number, plain, size
+
+# Cells of a table that may be read just by looking.
+CELL_LIMIT = 1_000_000
+TOP = 5
+# What a library may raise about a table that another thread is changing.
+TABLE_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+# Column types whose values are compared without code of the person's.
+_SAFE_INFERRED = frozenset({"string", "boolean", "integer", "floating", "date", "datetime"})
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What reading one column found. `top` holds its most frequent values, as text."""
+
+    missing: int
+    distinct: int | None = None
+    low: str = ""
+    high: str = ""
+    mean: str = ""
+    top: tuple[tuple[str, int], ...] = ()
+
+
+class Frame(ABC):
+    """A table: `kind` as the person knows it. Columns are numbered from 0."""
+
+    kind = "DataFrame"
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]: ...
+
+    @abstractmethod
+    def names(self) -> list[str]: ...
+
+    @abstractmethod
+    def dtype(self, index: int) -> str: ...
+
+    @abstractmethod
+    def stored_missing(self, index: int) -> int | None:
+        """How many values are missing, where the library stores that."""
+
+    @abstractmethod
+    def missing(self, index: int) -> int:
+        """The same, counted."""
+
+    @abstractmethod
+    def facts(self, index: int, show_values: bool) -> Facts: ...
+
+    @abstractmethod
+    def rows(self, how_many: int) -> list[list[object]]: ...
+
+    @abstractmethod
+    def select(self, index: int) -> Any:
+        """The column alone, as the library gives it."""
+
+    def octets(self) -> int:
+        return 0
+
+    def duplicates(self) -> int | None:
+        """Rows that repeat an earlier one; None where that cannot be told cheaply."""
+        return None
+
+    @property
+    def cheap(self) -> bool:
+        rows, columns = self.shape
+        return rows * columns <= CELL_LIMIT
+
+    def headline(self) -> str:
+        rows, columns = self.shape
+        parts = [self.kind, count(rows, "row"), count(columns, "column"), size(self.octets())]
+        return ", ".join(part for part in parts if part)
+
+
+def frame_of(value: object) -> Frame | None:
+    """The value as a table, None where it is none whose type is known exactly."""
+    adapter = _adapter_of(value)
+    return adapter(value) if adapter else None
+
+
+def is_frame(value: object) -> bool:
+    return _adapter_of(value) is not None
+
+
+def _adapter_of(value: object) -> type[Frame] | None:
+    cls = type(value)
+    for root, name, adapter in _ADAPTERS:
+        if library(root).get(name) is cls:
+            return adapter
+    return None
+
+
+def lazy(value: object) -> str:
+    """What to say of a table that would have to be computed to be known; else empty."""
+    cls = type(value)
+    for root, name in _LAZY:
+        if library(root).get(name) is cls:
+            return f"{root.partition('.')[0]}.{name}, lazy: not computed by looking"
+    return ""
+
+
+class _Pandas(Frame):
+    def __init__(self, data: Any) -> None:
+        super().__init__(data.copy(deep=False))
+        self._dtypes = list(self.data.dtypes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.data.shape  # type: ignore[no-any-return]
+
+    def names(self) -> list[str]:
+        return [_label(each) for each in self.data.columns]
+
+    def dtype(self, index: int) -> str:
+        return _dtype(self._dtypes[index])
+
+    def stored_missing(self, index: int) -> int | None:
+        return None
+
+    def missing(self, index: int) -> int:
+        return int(self.select(index).isna().sum())
+
+    def select(self, index: int) -> Any:
+        return self.data.iloc[:, index]
+
+    def octets(self) -> int:
+        widths = sum(getattr(each, "itemsize", 8) for each in self._dtypes)
+        return int(self.shape[0] * widths)
+
+    def duplicates(self) -> int | None:
+        if not all(_comparable(self.select(index)) for index in range(self.shape[1])):
+            return None
+        return int(self.data.duplicated().sum())
+
+    def rows(self, how_many: int) -> list[list[object]]:
+        head = [list(self.select(index).iloc[:how_many]) for index in range(self.shape[1])]
+        return [list(row) for row in zip(*head, strict=True)]
+
+    def facts(self, index: int, show_values: bool) -> Facts:
+        series = self.select(index)
+        missing = int(series.isna().sum())
+        if not _comparable(series):
+            return Facts(missing)
+        distinct = int(series.nunique())
+        if not show_values or missing == len(series):
+            return Facts(missing, distinct)
+        types = library("pandas")["api"].types
+        if types.is_bool_dtype(series.dtype) or not (
+            types.is_numeric_dtype(series.dtype) or types.is_datetime64_any_dtype(series.dtype)
+        ):
+            counts = series.value_counts().head(TOP)
+            top = tuple((_cell(value), int(n)) for value, n in counts.items())
+            return Facts(missing, distinct, top=top)
+        numeric = types.is_numeric_dtype(series.dtype) and series.dtype.kind != "c"
+        return Facts(
+            missing,
+            distinct,
+            _cell(series.min()),
+            _cell(series.max()),
+            number(float(series.mean())) if numeric else "",
+        )
+
+
+class _PandasSeries(_Pandas):
+    kind = "Series"
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data.to_frame(name="value" if data.name is None else data.name))
+
+
+class _Polars(Frame):
+    kind = "polars.DataFrame"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.data.shape  # type: ignore[no-any-return]
+
+    def names(self) -> list[str]:
+        return list(self.data.columns)
+
+    def dtype(self, index: int) -> str:
+        return str(self.data.dtypes[index])
+
+    def stored_missing(self, index: int) -> int | None:
+        return int(self.select(index).null_count())
+
+    def missing(self, index: int) -> int:
+        return int(self.select(index).null_count())
+
+    def select(self, index: int) -> Any:
+        return self.data.to_series(index)
+
+    def octets(self) -> int:
+        return int(self.data.estimated_size())
+
+    def rows(self, how_many: int) -> list[list[object]]:
+        return [list(row) for row in self.data.head(how_many).rows()]
+
+    def facts(self, index: int, show_values: bool) -> Facts:
+        series, missing = self.select(index), self.missing(index)
+        dtype = series.dtype
+        if dtype.is_nested() or str(dtype) in ("Object", "Null", "Unknown", "Binary"):
+            return Facts(missing)
+        distinct = int(series.drop_nulls().n_unique())
+        if not show_values or missing == len(series):
+            return Facts(missing, distinct)
+        if not (dtype.is_numeric() or dtype.is_temporal()):
+            counts = series.drop_nulls().value_counts(sort=True).head(TOP)
+            top = tuple((_cell(value), int(n)) for value, n in counts.rows())
+            return Facts(missing, distinct, top=top)
+        mean = number(float(series.mean())) if dtype.is_numeric() else ""
+        return Facts(missing, distinct, _cell(series.min()), _cell(series.max()), mean)
+
+
+class _PolarsSeries(_Polars):
+    kind = "polars.Series"
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(data.to_frame())
+
+
+class _Arrow(Frame):
+    kind = "pyarrow.Table"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.data.num_rows, self.data.num_columns
+
+    def names(self) -> list[str]:
+        return [field.name for field in self.data.schema]
+
+    def dtype(self, index: int) -> str:
+        return str(self.data.schema.field(index).type)
+
+    def stored_missing(self, index: int) -> int | None:
+        return int(self.select(index).null_count)
+
+    def missing(self, index: int) -> int:
+        return int(self.select(index).null_count)
+
+    def select(self, index: int) -> Any:
+        return self.data.column(index)
+
+    def octets(self) -> int:
+        return int(self.data.nbytes)
+
+    def rows(self, how_many: int) -> list[list[object]]:
+        return [list(row.values()) for row in self.data.slice(0, how_many).to_pylist()]
+
+    def facts(self, index: int, show_values: bool) -> Facts:
+        return Facts(self.missing(index))
+
+
+_ADAPTERS: tuple[tuple[str, str, type[Frame]], ...] = (
+    ("pandas", "DataFrame", _Pandas),
+    ("pandas", "Series", _PandasSeries),
+    ("geopandas", "GeoDataFrame", _Pandas),
+    ("polars", "DataFrame", _Polars),
+    ("polars", "Series", _PolarsSeries),
+    ("pyarrow", "Table", _Arrow),
+    ("pyarrow", "RecordBatch", _Arrow),
+)
+_LAZY: tuple[tuple[str, str], ...] = (
+    ("polars", "LazyFrame"),
+    ("dask.dataframe", "DataFrame"),
+    ("dask.dataframe", "Series"),
+    ("dask.array", "Array"),
+    ("pyspark.sql", "DataFrame"),
+    ("pyspark.sql.connect.dataframe", "DataFrame"),
+    ("duckdb", "DuckDBPyRelation"),
+    ("ibis", "Table"),
+)
+
+
+def _comparable(series: Any) -> bool:
+    """Whether counting its values runs no `__eq__` or `__hash__` of the person's."""
+    dtype = series.dtype
+    if class_name(type(dtype)) != "ObjectDType" and str(dtype) != "object":
+        return type(dtype).__module__.partition(".")[0] in ("numpy", "pandas")
+    infer = library("pandas")["api"].types.infer_dtype
+    return infer(series, skipna=True) in _SAFE_INFERRED
+
+
+def _dtype(dtype: Any) -> str:
+    """As pandas prints it; an extension of somebody else's by its class alone."""
+    root = type(dtype).__module__.partition(".")[0]
+    return str(dtype) if root in ("numpy", "pandas") else class_name(type(dtype))
+
+
+def _label(label: object) -> str:
+    """A column's name; pandas allows any object there."""
+    if type(label) is str:
+        return label
+    if type(label) is tuple:
+        return f"({', '.join(map(_label, label))})"
+    return _cell(label)
+
+
+def _cell(value: object) -> str:
+    """A cell as a person reads it: text without quotes, an unknown object by its type."""
+    if type(value) is str:
+        return value if len(value) <= 40 else value[:39] + "…"
+    text = plain(value, 40)
+    return f"<{class_name(type(value))}>" if text is None else text

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pydantic import Field
+
+from ...core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from ..namespace import Namespace
+
+
+class ListVariablesParameters(Parameters):
+    match: str = Field(default="", description="Only names that hold this text.")
+
+
+class ListVariables(Tool[ListVariablesParameters]):
+    """List the live variables: type, rows and columns, columns with their types and how many
+    values are missing. Runs no code."""
+
+    name = "list_variables"
+    toolset = "kernel"
+    access = "read"
+    parameters = ListVariablesParameters
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+
+    def summary(self, parameters: ListVariablesParameters) -> str:
+        return parameters.match or "all variables"
+
+    async def run(self, parameters: ListVariablesParameters, context: ToolContext) -> ToolResult:
+        return ToolResult("ok", self._namespace.listing(parameters.match))

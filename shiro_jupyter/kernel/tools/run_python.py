@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import Field
+
+from ...core.policy.subjects import Subject
+from ...core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from ..run_code import CodeResult, Live
+from ..tee import Ends
+
+# Seconds that code has to stop in; after them the turn goes on without it.
+STOP_SECONDS = 1.0
+PARTIAL_LIMIT = 8_000
+
+INTERRUPTED = "Interrupted by the person; what the code had done stays done. Its output:"
+NATIVE = (
+    "Interrupted by the person, but the code still runs: it is inside native code that cannot be "
+    "stopped, and ends when that returns. Run nothing else until then. Its output so far:"
+)
+DROPPED = "Interrupted by the person before the code began; nothing was run."
+
+
+class RunPythonParameters(Parameters):
+X
+
+
+class RunPython(Tool[RunPythonParameters]):
+    """Run Python code in the person's live kernel, like a notebook cell: their variables are
+    there, top-level await works, figures and output appear in the notebook. Returns what it
+    printed, the value of the last expression, and the traceback if it failed."""
+
+    name = "run_python"
+    toolset = "kernel"
+    access = "kernel"
+    parameters = RunPythonParameters
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def summary(self, parameters: RunPythonParameters) -> str:
+        lines = parameters.code.strip().splitlines() or [""]
+        return lines[0] + (f" … ({len(lines)} lines)" if len(lines) > 1 else "")
+
+    def subject(self, parameters: RunPythonParameters, context: ToolContext) -> Subject:
+        return Subject(
+            self.name,
+            self.access,
+            (parameters.code,),
+            title="Run this code in the kernel?",
+            grant="everything",
+            grant_label="all code in the kernel: this and whatever it wants to run this session",
+        )
+
+    async def run(self, parameters: RunPythonParameters, context: ToolContext) -> ToolResult:
+        loop = asyncio.get_running_loop()
+        so_far = Ends(PARTIAL_LIMIT)
+
+        def say(text: str) -> None:
+            so_far.add(text)
+            context.output(text)
+
+        def output(text: str) -> None:  # on main, or the thread that batches
+            loop.call_soon_threadsafe(say, text)
+
+        running = asyncio.ensure_future(self._live.run(parameters.code, output))
+        try:
+            return _answer(await asyncio.shield(running))
+        except asyncio.CancelledError:
+            return await self._stopped(running, so_far)
+
+    async def _stopped(self, running: asyncio.Future[CodeResult], so_far: Ends) -> ToolResult:
+        self._live.interrupt()
+        await asyncio.wait({running}, timeout=STOP_SECONDS)
+        if not running.done():
+            running.add_done_callback(_seen)
+            return ToolResult("interrupted", f"{NATIVE}\n{so_far.text()}")
+        if running.cancelled() or running.exception() is not None:
+            return ToolResult("interrupted", DROPPED)
+        return ToolResult("interrupted", f"{INTERRUPTED}\n{running.result().text()}")
+
+
+def _answer(result: CodeResult) -> ToolResult:
+    if result.interrupted:
+        return ToolResult("interrupted", f"{INTERRUPTED}\n{result.text()}")
+    return ToolResult("ok" if result.ok else "failed", result.text())
+
+
+def _seen(running: asyncio.Future[CodeResult]) -> None:
+    """Code that outlived its turn: nothing waits for its result any more."""
+    if not running.cancelled():
+        running.exception()
