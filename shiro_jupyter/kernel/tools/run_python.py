@@ -22,7 +22,7 @@ DROPPED = "Interrupted by the person before the code began; nothing was run."
 
 
 class RunPythonParameters(Parameters):
-X
+    code: str = Field(description="Python code; the value of its last expression comes back.")
 
 
 class RunPython(Tool[RunPythonParameters]):
