@@ -40,7 +40,7 @@ def of_status(
     if is_page(headers, body):
         return web_page(endpoint, status)
     code, words = told(body)
-    said = f": {words}" if words else "."
+    said = f"{status}: {words.rstrip('.')}" if words else str(status)
     if 300 <= status < 400:
         target = headers.get("location", "").partition("?")[0]
         return EndpointUnreachable(
@@ -50,38 +50,41 @@ def of_status(
         )
     if status == 401:
         which = "refused the key" if endpoint.api_key else "wants a key, and none is set"
-        return EndpointRefused(f"{at} {which} (401); set another with /connect.", code=code)
+        return EndpointRefused(f"{at} {which} (401); set one with /connect.", code=code)
     if status == 403:
         return EndpointRefused(
-            f"{at} does not allow this key or this machine to use {model} (403){said}"
-            f"{_stop(said)} Choose another model with /model or another key with /connect.",
+            f"{at} does not allow this key or this machine to use {model} ({said}); "
+            "choose another model with /model or another key with /connect.",
             code=code,
         )
     if is_too_long(code, words) or status == 413:
         return too_long(model, words)
-    if status == 404 or code == "model_not_found":
+    if code == "model_not_found" or (status == 404 and "model" in words.lower()):
         return EndpointRefused(
-            f"{at} has no model “{model}”, or is not the base URL of its API (404){said}"
-            f"{_stop(said)} Choose a model with /model, or check the address with /connect.",
+            f"{at} has no model “{model}” ({said}); choose another with /model.", code=code
+        )
+    if status == 404:
+        return EndpointRefused(
+            f"{at} is not the base URL of a model API ({said}); it often ends in /v1: check it "
+            "with /connect.",
             code=code,
         )
-    if status == 429 and code == "insufficient_quota":
+    if code == "insufficient_quota":
         return EndpointRefused(
-            f"The account at {at} has no quota left (429); "
+            f"The account at {at} has no quota left ({status}); "
             "check its plan, or set another key with /connect.",
             code=code,
         )
     if status in (408, 409, 429) or status >= 500:
         what = "is asked too often" if status == 429 else "has trouble"
         return EndpointBusy(
-            f"{at} {what} ({status}){said}{_stop(said)} "
-            "Ask again later, or choose another model with /model.",
+            f"{at} {what} ({said}); ask again later, or choose another model with /model.",
             retry_after=retry_after(headers),
             code=code,
         )
     return EndpointRefused(
-        f"{at} refused the request ({status}){said}{_stop(said)} "
-        "Ask in other words, or choose another model with /model.",
+        f"{at} refused the request ({said}); "
+        "ask in other words, or choose another model with /model.",
         code=code,
     )
 
@@ -148,10 +151,6 @@ def _is_word(code: object) -> bool:
 def _short(words: str) -> str:
     words = " ".join(words.split())
     return words if len(words) <= QUOTED else words[:QUOTED] + "…"
-
-
-def _stop(said: str) -> str:
-    return "" if said.endswith((".", "!", "?", "…")) else "."
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

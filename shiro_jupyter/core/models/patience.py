@@ -53,7 +53,7 @@ def _wait(error: EndpointError, attempt: int) -> float:
         return FIRST_WAIT * float(2**attempt) * (1 - JITTER * random.random())
     if error.retry_after > LONGEST_WAIT:
         raise type(error)(
-            f"{error} It asks to wait {_spoken(error.retry_after)}.",
+            f"{str(error).rstrip('.')}; it asks to wait {_spoken(error.retry_after)}.",
             retry_after=error.retry_after,
             code=error.code,
         ) from error
@@ -89,6 +89,6 @@ async def _next(pieces: AsyncIterator[Piece], idle: float) -> Piece | None:
             return await anext(pieces, None)
     except TimeoutError:
         raise EndpointSilent(
-            f"Nothing came from the model for {idle:.0f} s; ask again, choose another model with "
+            f"Nothing came from the model for {idle:g} s; ask again, choose another model with "
             "/model, or raise idle_seconds in the settings."
         ) from None

@@ -1,6 +1,6 @@
 """The one place that imports the `openai` SDK, and what its exceptions mean.
 
-Importing it costs over half a second, so it is imported with the first request. A `Wire` sends
+Importing it costs over half a second, so it is imported with the first `Wire`. That sends
 a JSON body, feeds the JSON events of the reply to an assembly, and raises `EndpointError` alone.
 """
 
@@ -60,6 +60,7 @@ class Wire:
         self._endpoint = endpoint
         self._model = model
         self._client: openai.AsyncOpenAI | None = None
+        load()  # here, where no deadline runs yet
 
     async def stream(
         self, path: str, body: dict[str, Any], assembly: Assembly, *, until_done: bool = False
