@@ -115,7 +115,7 @@ def plain(value: object, limit: int = SHORT) -> str | None:
     if cls is not bool and int in mro:
         return _integer(value)
     if float in mro:
-        return float.__repr__(value)  # type: ignore[arg-type]
+        return float.__repr__(value)
     if str in mro:
         text = str.__str__(value)
         return _cut(repr(text[: limit + 1]), limit)
@@ -150,6 +150,8 @@ def summary(value: object, show_values: bool = True) -> str:
     described = _array(value)
     if described is not None:
         return described
+    if value is None:
+        return "None"
     text = plain(value) if show_values else None
     return kind(value) if text is None else f"{kind(value)} = {text}"
 
@@ -185,8 +187,23 @@ def _container(value: Any, base: type) -> str:
     length = base.__len__(value)  # type: ignore[attr-defined]
     said = f"{kind(value)}, {count(length, 'item')}"
     if base in (list, tuple) and length:
-        said += f" {item_kinds(base.__iter__(value))}"  # type: ignore[attr-defined]
+        said += f" {item_kinds(base.__iter__(value))}"
     return said
+
+
+def array_facts(value: Any, limit: int) -> str:
+    """Figures of a numeric numpy array of at most `limit` numbers; else empty."""
+    numpy = library("numpy")
+    if type(value) is not numpy.get("ndarray") or value.dtype.kind not in "biuf":
+        return ""
+    if not 0 < value.size <= limit:
+        return ""
+    known = value[~numpy["isnan"](value)] if value.dtype.kind == "f" else value.reshape(-1)
+    said = f"{count(int(value.size - known.size), 'missing number')}"
+    if known.size:
+        low, high, mean = (float(each) for each in (known.min(), known.max(), known.mean()))
+        said += f", min {number(low)}, max {number(high)}, mean {number(mean)}"
+    return f"{said}; it begins {', '.join(number(float(each)) for each in value.flat[:10])}"
 
 
 def _array(value: Any) -> str | None:

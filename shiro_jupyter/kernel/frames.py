@@ -17,6 +17,8 @@ from .describe import class_name, count, library, number, plain, size
 # Cells of a table that may be read just by looking.
 CELL_LIMIT = 1_000_000
 TOP = 5
+# Columns from which on rows are not compared as wholes.
+WIDE = 100
 # What a library may raise about a table that another thread is changing.
 TABLE_ERRORS = (
     ArithmeticError,
@@ -48,6 +50,8 @@ class Frame(ABC):
     """A table: `kind` as the person knows it. Columns are numbered from 0."""
 
     kind = "DataFrame"
+    # A series: a column on its own.
+    single = False
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -95,6 +99,8 @@ class Frame(ABC):
     def headline(self) -> str:
         rows, columns = self.shape
         parts = [self.kind, count(rows, "row"), count(columns, "column"), size(self.octets())]
+        if self.single:
+            del parts[2]
         return ", ".join(part for part in parts if part)
 
 
@@ -154,7 +160,11 @@ class _Pandas(Frame):
         return int(self.shape[0] * widths)
 
     def duplicates(self) -> int | None:
-        if not all(_comparable(self.select(index)) for index in range(self.shape[1])):
+        if (
+            self.single
+            or self.shape[1] > WIDE
+            or not all(_comparable(self.select(index)) for index in range(self.shape[1]))
+        ):
             return None
         return int(self.data.duplicated().sum())
 
@@ -175,20 +185,20 @@ class _Pandas(Frame):
             types.is_numeric_dtype(series.dtype) or types.is_datetime64_any_dtype(series.dtype)
         ):
             counts = series.value_counts().head(TOP)
-            top = tuple((_cell(value), int(n)) for value, n in counts.items())
+            top = tuple((cell(value), int(n)) for value, n in counts.items())
             return Facts(missing, distinct, top=top)
         numeric = types.is_numeric_dtype(series.dtype) and series.dtype.kind != "c"
         return Facts(
             missing,
             distinct,
-            _cell(series.min()),
-            _cell(series.max()),
+            _extreme(series.min()),
+            _extreme(series.max()),
             number(float(series.mean())) if numeric else "",
         )
 
 
 class _PandasSeries(_Pandas):
-    kind = "Series"
+    kind, single = "Series", True
 
     def __init__(self, data: Any) -> None:
         super().__init__(data.to_frame(name="value" if data.name is None else data.name))
@@ -232,14 +242,14 @@ class _Polars(Frame):
             return Facts(missing, distinct)
         if not (dtype.is_numeric() or dtype.is_temporal()):
             counts = series.drop_nulls().value_counts(sort=True).head(TOP)
-            top = tuple((_cell(value), int(n)) for value, n in counts.rows())
+            top = tuple((cell(value), int(n)) for value, n in counts.rows())
             return Facts(missing, distinct, top=top)
         mean = number(float(series.mean())) if dtype.is_numeric() else ""
-        return Facts(missing, distinct, _cell(series.min()), _cell(series.max()), mean)
+        return Facts(missing, distinct, _extreme(series.min()), _extreme(series.max()), mean)
 
 
 class _PolarsSeries(_Polars):
-    kind = "polars.Series"
+    kind, single = "polars.Series", True
 
     def __init__(self, data: Any) -> None:
         super().__init__(data.to_frame())
@@ -319,11 +329,17 @@ def _label(label: object) -> str:
         return label
     if type(label) is tuple:
         return f"({', '.join(map(_label, label))})"
-    return _cell(label)
+    return cell(label)
 
 
-def _cell(value: object) -> str:
+def _extreme(value: object) -> str:
+    return number(float(value)) if isinstance(value, float) else cell(value)
+
+
+def cell(value: object) -> str:
     """A cell as a person reads it: text without quotes, an unknown object by its type."""
+    if value is None or (type(value) is float and value != value):
+        return "missing"
     if type(value) is str:
         return value if len(value) <= 40 else value[:39] + "…"
     text = plain(value, 40)

@@ -15,7 +15,7 @@ from typing import Any
 from ..core.errors import ToolFailed
 from ..core.tools.base import bounded
 from .describe import (
-    class_name,
+    array_facts,
     count,
     is_class,
     is_function,
@@ -26,11 +26,11 @@ from .describe import (
     signature,
     summary,
 )
-from .frames import CELL_LIMIT, TABLE_ERRORS, Facts, Frame, frame_of, is_frame, lazy
+from .frames import CELL_LIMIT, TABLE_ERRORS, Facts, Frame, cell, frame_of, is_frame, lazy
 
 # Characters of a listing, of one of its lines, and of one variable inspected.
 LISTING_LIMIT = 8_000
-LINE_LIMIT = 1_500
+LINE_LIMIT = 1_200
 INSPECT_LIMIT = 8_000
 # Columns and items of one variable, and seconds that counting in a listing may take.
 COLUMNS = 100
@@ -92,7 +92,7 @@ class Namespace:
             else:
                 others.append(name)
         last = [
-            bounded(f"{label}: {', '.join(names)}", LINE_LIMIT // 2)
+            bounded(f"{label}: {', '.join(names)}", LINE_LIMIT)
             for label, names in groups.items()
             if names
         ]
@@ -124,7 +124,7 @@ class Namespace:
             if frame is not None:
                 return f"{name}: {self._columns(frame, deadline)}"
         except TABLE_ERRORS:
-            return f"{name}: {kind(value)}, being changed"
+            return f"{name}: {kind(value)}, its columns cannot be read now"
         text = f"{name}: {lazy(value) or summary(value, self.show_values)}"
         return text if len(text) <= 300 else text[:299] + "…"
 
@@ -169,8 +169,8 @@ class Namespace:
         if frame is not None:
             yield from self._table(name, frame)
             return
-        if is_function(value):
-            yield f"{signature(name, value)}: function"
+        if is_function(value) or is_class(value):
+            yield f"{name}: class" if is_class(value) else f"{signature(name, value)}: function"
             return
         yield f"{name}: {lazy(value) or summary(value, self.show_values)}"
         mro = mro_of(type(value))
@@ -183,7 +183,9 @@ class Namespace:
             yield from self._elements(islice(base.__iter__(value), ITEMS), base.__len__(value))
         elif set in mro or frozenset in mro:
             yield item_kinds(islice((set if set in mro else frozenset).__iter__(value), ITEMS))
-        elif not is_class(value):
+        elif self.show_values and (figures := array_facts(value, CELL_LIMIT)):
+            yield figures
+        else:
             yield from self._attributes(value)
 
     def _table(self, name: str, frame: Frame) -> Iterator[str]:
@@ -209,10 +211,12 @@ class Namespace:
             yield f"{count(missing_in_all, 'missing value')} in all."
         if not frame.cheap:
             yield f"No figures: over {CELL_LIMIT:,} cells; compute them with code."
-        if self.show_values and names and len(names) <= ITEMS:
-            yield f"First rows, as {', '.join(names)}:"
+        if self.show_values and frame.single:
+            yield f"It begins {', '.join(cell(row[0]) for row in frame.rows(2 * ROWS))}"
+        elif self.show_values and len(names) <= ITEMS:
+            yield f"First rows, as {' | '.join(names)}:"
             for row in frame.rows(ROWS):
-                yield " | ".join(_short(cell) for cell in row)
+                yield " | ".join(map(cell, row))
 
     def _items(self, name: str, value: Any) -> Iterator[str]:
         if not self.show_values:
@@ -348,12 +352,6 @@ def _facts(facts: Facts) -> str:
 
 def _extremes(facts: Facts) -> tuple[tuple[str, str], ...]:
     return ("min", facts.low), ("max", facts.high), ("mean", facts.mean)
-
-
-def _short(cell: object) -> str:
-    if type(cell) is str:
-        return cell if len(cell) <= 40 else cell[:39] + "…"
-    return plain(cell, 40) or f"<{class_name(type(cell))}>"
 
 
 def _module(name: str, module: types.ModuleType) -> str:

@@ -24,6 +24,8 @@ VALUE_LIMIT = 4_000
 TRACEBACK_LIMIT = 5_000
 SHOWN_LIMIT = 8
 
+# A progress bar writes over its own line again and again; the last state is what is seen.
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\r\n])")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _BARE_OBJECT = re.compile(r"^<[^\n]*>$")
 # What a bundle says in words, best first, where its plain text says nothing.
@@ -202,8 +204,8 @@ class _Job:
         return CodeResult(
             ok=not failed,
             interrupted=interrupted,
-            stdout=_ANSI.sub("", self._tee.kept["stdout"].text(log)),
-            stderr=_ANSI.sub("", self._tee.kept["stderr"].text(log)),
+            stdout=_as_seen(self._tee.kept["stdout"].text(log)),
+            stderr=_as_seen(self._tee.kept["stderr"].text(log)),
             shown=tuple(self._shown),
             traceback=self._traceback if failed else "",
             log=log,
@@ -264,6 +266,10 @@ class _Job:
                 show(kind, value, lines)
 
         return shown
+
+
+def _as_seen(text: str) -> str:
+    return _OVERWRITTEN.sub("", _ANSI.sub("", text).replace("\r\n", "\n"))
 
 
 def _described(kind: Literal["value", "display"], data: Any) -> Shown:

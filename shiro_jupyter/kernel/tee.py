@@ -211,6 +211,8 @@ class Tee:
         if self._seen > FORWARD_LIMIT:
             left_out = self._seen - FORWARD_LIMIT
             end = self.kept["stdout"].end(min(END_SHOWN, left_out))
+            end = end[end.find("\n", 0, END_SHOWN // 2) + 1 :]  # from the start of a line
+            left_out -= len(end)
             note = f"\n[… {left_out:,} characters not shown here: {self.log_path} …]\n{end}"
             self._under["stdout"].write(note)
             self._shown(note)
