@@ -3,79 +3,117 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 # A shape begins where a word does; in JSON text that may be right behind an escape such as `\n`.
 _START = r"(?:(?<=\\[nrtbf])|(?<![A-Za-z0-9_-]))"
-_END = r"(?![A-Za-z0-9_-])"
 
-_SHAPES: dict[str, str] = {
-    "private key": (
+
+@dataclass(frozen=True)
+class Shape:
+    """One kind of secret. One of the `needles`, in lower case, stands in every text that holds
+    it: nearly all texts are told from that alone. The group `keep` is not secret."""
+
+    kind: str
+    needles: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _shape(kind: str, needles: str, pattern: str) -> Shape:
+    return Shape(kind, tuple(needles.split()), re.compile(pattern))
+
+
+SHAPES = (
+    _shape(
+        "private key",
+        "-----begin",
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:[A-Za-z0-9+/=\s:,.()-]|\\[nrt])*?"
         # Its end, or where a torn block stops looking like one.
         r"(?:-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        r"|(?=[^A-Za-z0-9+/=\s:,.()\\-])|(?=\\(?:[^nrt]|\Z))|\Z)"
+        r"|(?=[^A-Za-z0-9+/=\s:,.()\\-])|(?=\\(?:[^nrt]|\Z))|\Z)",
     ),
-    "JWT": _START + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",
-    "API key": _START + r"sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}",
-    "GitHub token": _START + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
-    "GitLab token": _START + r"gl(?:pat|dt|rt|ptt)-[\w-]{20,}",
-    "AWS key": _START + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}" + _END,
-    "Google key": _START + r"(?:AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})",
-    "Slack token": (
+    _shape("JWT", "eyj", _START + r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+    _shape("API key", "sk-", _START + r"sk-(?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}"),
+    _shape(
+        "GitHub token",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        _START + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
+    ),
+    _shape("GitLab token", "glpat- gldt- glrt- glptt-", _START + r"gl(?:pat|dt|rt|ptt)-[\w-]{20,}"),
+    _shape(
+        "AWS key",
+        "akia asia abia acca",
+        _START + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9_-])",
+    ),
+    _shape(
+        "Google key",
+        "aiza ya29. gocspx-",
+        _START + r"(?:AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})",
+    ),
+    _shape(
+        "Slack token",
+        "xox xapp- hooks.slack.com",
         _START
-        + r"(?:xox[abeoprs]-[\w-]{10,}|xapp-[\w-]{10,})"
-        + r"|https://hooks\.slack\.com/services/[\w/]{20,}"
+        + r"(?:xox[abeoprs]-[\w-]{10,}|xapp-[\w-]{10,}"
+        + r"|https://hooks\.slack\.com/services/[\w/]{20,})",
     ),
-    "Hugging Face token": _START + r"hf_[A-Za-z0-9]{30,}",
-    "Stripe key": _START + r"(?:[spr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}",
-    "package token": _START + r"(?:npm_[A-Za-z0-9]{36}|pypi-AgE[\w-]{40,})",
-    "SendGrid key": _START + r"SG\.[\w-]{16,}\.[\w-]{16,}",
-    "Databricks token": _START + r"dapi[0-9a-f]{32}",
-    "Groq key": _START + r"gsk_[A-Za-z0-9]{30,}",
-}
-# Shapes where only a part is secret: the group `keep` stays.
-_PARTS: dict[str, str] = {
-    "token": _START
-    + r"(?i:(?P<keep1>(?:bearer|authorization:\s?(?:basic|token))[ \t]{1,4}))"
-    + r"(?=[A-Za-z._~+/-]{0,200}[0-9])"
-    + r"[A-Za-z0-9._~+/-]{16,}=*",
-    "password": r"(?P<keep2>[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'\\]{0,64}:)[^\s/@\"'\\]{3,128}(?=@)",
-    "secret": r"(?i:(?P<keep3>(?:api[_-]?key|secret|token|passw(?:or)?d|access[_-]?key)[\"'\\]{0,3}"
-    + r"[ \t]{0,4}(?:=|:)[ \t]{0,4}(?:\\?[\"'])?))"
-    + r"(?=[A-Za-z_+/=.-]{0,200}[0-9])(?=[0-9_+/=.-]{0,200}[A-Za-z])"
-    + r"(?![\w.-]{0,200}[(\[])[A-Za-z0-9_+/=.-]{16,}",
-}
-
-
-def _combined() -> tuple[re.Pattern[str], dict[str, str]]:
-    names: dict[str, str] = {}
-    pieces = []
-    for number, (name, shape) in enumerate((_SHAPES | _PARTS).items()):
-        names[f"s{number}"] = name
-        pieces.append(f"(?P<s{number}>{shape})")
-    return re.compile("|".join(pieces)), names
-
-
-_PATTERN, _NAMES = _combined()
+    _shape("Hugging Face token", "hf_", _START + r"hf_[A-Za-z0-9]{30,}"),
+    _shape(
+        "Stripe key",
+        "k_live_ k_test_ whsec_",
+        _START + r"(?:[spr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}",
+    ),
+    _shape(
+        "package token",
+        "npm_ pypi-age",
+        _START + r"(?:npm_[A-Za-z0-9]{36}|pypi-AgE[\w-]{40,})",
+    ),
+    _shape("SendGrid key", "sg.", _START + r"SG\.[\w-]{16,}\.[\w-]{16,}"),
+    _shape("Databricks token", "dapi", _START + r"dapi[0-9a-f]{32}"),
+    _shape("Groq key", "gsk_", _START + r"gsk_[A-Za-z0-9]{30,}"),
+    _shape(
+        "token",
+        "bearer authorization:",
+        _START
+        + r"(?P<keep>(?i:bearer|authorization:\s?(?:basic|token))[ \t]{1,4})"
+        + r"(?=[A-Za-z._~+/-]{0,200}[0-9])[A-Za-z0-9._~+/-]{16,}={0,2}",
+    ),
+    _shape(
+        "password",
+        "://",
+        r"(?P<keep>://[^\s/:@\"'\\]{0,64}:)[^\s/@\"'\\]{3,128}(?=@)",
+    ),
+    _shape(
+        "secret",
+        "key secret token passw",
+        r"(?P<keep>(?i:api[_-]?key|secret|token|passw(?:or)?d|access[_-]?key)[\"'\\]{0,3}"
+        r"[ \t]{0,4}(?:=|:)[ \t]{0,4}(?:\\?[\"'])?)"
+        # Digits and letters both, and no call: code is full of `token = f(…)`.
+        r"(?=[A-Za-z_+/=.-]{0,200}[0-9])(?=[0-9_+/=.-]{0,200}[A-Za-z])"
+        r"(?![\w.-]{0,200}[(\[])[A-Za-z0-9_+/=.-]{16,}",
+    ),
+)
 
 
 def redact(text: str) -> str:
     """The text with each secret replaced by `[redacted: its kind]`; JSON text stays JSON."""
-    return _PATTERN.sub(_replacement, text)
+    for shape in _possible(text):
+        text = shape.pattern.sub(_replacement(shape), text)
+    return text
 
 
 def looks_secret(text: str) -> str:
-    """The kind of the first secret in the text, empty where there is none."""
-    match = _PATTERN.search(text)
-    return _kind(match) if match else ""
+    """The kind of a secret in the text, empty where there is none."""
+    return next((shape.kind for shape in _possible(text) if shape.pattern.search(text)), "")
 
 
-def _replacement(match: re.Match[str]) -> str:
-    groups = match.groupdict()
-    kept = groups["keep1"] or groups["keep2"] or groups["keep3"] or ""
-    return f"{kept}[redacted: {_kind(match)}]"
+def _possible(text: str) -> Iterator[Shape]:
+    lower = text.lower()
+    return (shape for shape in SHAPES if any(needle in lower for needle in shape.needles))
 
 
-def _kind(match: re.Match[str]) -> str:
-    return next(name for group, name in _NAMES.items() if match[group] is not None)
+def _replacement(shape: Shape) -> str:
+    keep = r"\g<keep>" if "keep" in shape.pattern.groupindex else ""
+    return f"{keep}[redacted: {shape.kind}]"
