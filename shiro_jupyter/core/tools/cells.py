@@ -66,4 +66,6 @@ def _shown(text: object) -> str:
 
 def _joined(text: object, between: str = "") -> str:
     """A multi-line string as the format stores it: one string, or a list of lines."""
-    return between.join(map(str, text)) if isinstance(text, list) else str(text)
+    if isinstance(text, list):
+        return between.join(map(str, text))
+    return "" if text is None else str(text)

@@ -8,6 +8,7 @@ from inspect import cleandoc
 from typing import Any
 
 from ..errors import SettingsError
+from ..settings.fields import TOOL_SETS
 from .ask import Ask
 from .base import Tool
 from .bash import Bash
@@ -18,27 +19,25 @@ from .todo_write import TodoWrite
 # The order is part of what a model sees: it never changes within a session.
 SHELF: tuple[type[Tool[Any]], ...] = (ReadFile, ListDir, Bash, TodoWrite, Ask)
 
+# The sets that cannot be switched off; those of the host are on where the host has them.
 ALWAYS = ("core", "session")
-# What a person may switch off; all are on by default.
-OPTIONAL = ("edit-plus", "git", "kernel", "notebook")
 
 
 def tools_for(
-    sets: Collection[str] = OPTIONAL, extra: Sequence[Tool[Any]] = ()
+    sets: Collection[str] = TOOL_SETS, extra: Sequence[Tool[Any]] = ()
 ) -> tuple[Tool[Any], ...]:
-    """The tools of the sets that are always on and of these; `extra` are the host's own.
+    """The tools of the sets that are always on and of these optional ones, then the host's.
 
     Raises `SettingsError` for a set that there is not, naming the nearest.
     """
-    known = dict.fromkeys([*ALWAYS, *OPTIONAL, *(tool.toolset for tool in extra)])
+    known = dict.fromkeys([*TOOL_SETS, *ALWAYS, *(tool.toolset for tool in extra)])
     for name in sets:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
-            raise SettingsError(f"There is no tool set {name!r}: {hint}")
-    on = {*ALWAYS, *sets}
-    offered = (*(tool() for tool in SHELF), *extra)
-    return tuple(tool for tool in offered if tool.toolset in on)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+            raise SettingsError(f"There is no tool set {name!r}; {hint}")
+    core = (tool() for tool in SHELF if tool.toolset in ALWAYS or tool.toolset in sets)
+    return (*core, *extra)
 
 
 def tools_table(extra: Iterable[type[Tool[Any]]] = ()) -> list[tuple[str, str, str, str]]:
