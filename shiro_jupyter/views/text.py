@@ -11,7 +11,7 @@ from ..core import events as e
 from ..core import todos as tasks
 from ..core.events import Event
 from ..core.transcript import Outcome
-from .state import MARKS, TurnState, duration, footer, reasoning_line, status, tool_details
+from .state import MARKS, ToolUse, TurnState, duration, footer, reasoning_line, status, tool_details
 from .visible import one_line, output_text, visible
 
 # Seconds between two drawings of the status where nothing else is printed.
@@ -96,13 +96,7 @@ class TextView:
             case _ if self._quiet:
                 pass
             case e.ToolFinished():
-                use = self.state.tools[-1]
-                mark = self._styled(MARKS[event.outcome], _MARK_STYLES.get(event.outcome, "red"))
-                details = self._styled(tool_details(use), "dim")
-                summary = one_line(use.summary)
-                self._print(
-                    "  ".join(part for part in (f"{mark} {use.name}", summary, details) if part)
-                )
+                self._print(self._tool_line(self.state.tools[-1]))
             case e.Retrying(reason, seconds) if not self._terminal:
                 self._print(f"· retrying in {duration(seconds)}: {one_line(reason)}")
             case e.TodosChanged(todos) if not self._terminal:
@@ -113,6 +107,15 @@ class TextView:
                 )
             case e.MemoryChanged() | e.NotesChanged() | e.Compacted():
                 self._print(self._styled(f"· {visible(self.state.notes[-1])}", "dim"))
+
+    def _tool_line(self, use: ToolUse) -> str:
+        outcome = use.outcome or "ok"
+        details = tool_details(use)
+        room = self._width() - len(use.name) - len(details) - 8 if self._terminal else 200
+        summary = one_line(use.summary, max(room, 20))
+        mark = self._styled(MARKS[outcome], _MARK_STYLES.get(outcome, "red"))
+        parts = (f"{mark} {visible(use.name)}", summary, self._styled(details, "dim"))
+        return "  ".join(part for part in parts if part)
 
     def _question(self, question: e.Question) -> None:
         self._print(self._styled(f"? {visible(question.title)}", "bold"))
@@ -188,7 +191,9 @@ class TextView:
         if self.state.phase in ("idle", "ended", "waiting"):
             return []
         use = self.state.current
-        first = "⋯ " + status(self.state, at) + (f"  {one_line(use.summary)}" if use else "")
+        first = "⋯ " + status(self.state, at)
+        if use and use.summary:
+            first += f"  {one_line(use.summary)}"
         output = output_text(use.output).strip().rpartition("\n")[2] if use else ""
         second = f"  {one_line(output)}" if output else ""
         lines = (first, second, reasoning_line(self.state), tasks.bar(self.state.todos))
