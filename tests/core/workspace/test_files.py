@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from shiro_jupyter.core.errors import StorageError
+from shiro_jupyter.core.workspace import files
+from shiro_jupyter.core.workspace.files import append, ensure_project_store, locked, write_atomic
+from shiro_jupyter.core.workspace.project import Project
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_write_makes_folders_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "c.txt"
+    write_atomic(path, b"one")
+    write_atomic(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_modes_are_kept_and_private_is_private(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.touch()
+    script.chmod(0o750)
+    write_atomic(script, b"#!")
+    assert mode_of(script) == 0o750
+    secret = tmp_path / "deep" / "er" / "key"
+    write_atomic(secret, b"k", private=True)
+    assert mode_of(secret) == 0o600 and mode_of(secret.parent) == 0o700
+    assert mode_of(secret.parent.parent) == 0o700
+    log = tmp_path / "log" / "x.jsonl"
+    append(log, b"1\n", private=True)
+    assert mode_of(log) == 0o600 and mode_of(log.parent) == 0o700
+
+
+def test_a_link_is_replaced_and_a_second_name_kept(tmp_path: Path) -> None:
+    target, link, second = tmp_path / "t", tmp_path / "l", tmp_path / "s"
+    target.write_bytes(b"longer than new")
+    link.symlink_to(target)
+    os.link(target, second)
+    write_atomic(link, b"mine")
+    assert (link.read_bytes(), target.read_bytes()) == (b"mine", b"longer than new")
+    write_atomic(second, b"new")
+    assert target.read_bytes() == b"new" and target.samefile(second)
+
+
+def test_a_failed_write_keeps_the_old_bytes_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match=r"Cannot write .*x: No space left on device"):
+        write_atomic(path, b"new")
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_an_append_that_fails_half_way_takes_its_bytes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    append(path, b"good\n")
+    real = os.write
+
+    def half(handle: int, data: bytes) -> int:
+        if len(data) < 4:
+            raise OSError(28, "No space left on device")
+        return real(handle, data[: len(data) - 3])
+
+    monkeypatch.setattr(os, "write", half)
+    with pytest.raises(StorageError, match="No space"):
+        append(path, b"this one is cut\n")
+    assert path.read_bytes() == b"good\n"
+
+
+def test_the_first_write_of_a_project_says_where(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    said = ensure_project_store(project)
+    assert str(project.store) in said
+    assert (project.store / ".gitignore").read_text() == "notes/\n"
+    assert ensure_project_store(project) == ""
+
+
+def test_a_store_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "else").mkdir()
+    (tmp_path / ".shiro").symlink_to(tmp_path / "else")
+    with pytest.raises(StorageError, match="link or a file"):
+        ensure_project_store(Project(tmp_path))
+
+
+COUNT = """
+import sys
+from pathlib import Path
+from shiro_jupyter.core.workspace.files import locked, write_atomic
+path = Path(sys.argv[1])
+for _ in range(25):
+    with locked(path):
+        write_atomic(path, str(int(path.read_text()) + 1).encode())
+"""
+
+
+def test_four_processes_lose_no_update(tmp_path: Path) -> None:
+    path = tmp_path / "count"
+    path.write_text("0")
+    run = [sys.executable, "-c", COUNT, str(path)]
+    processes = [subprocess.Popen(run, cwd=Path(files.__file__).parents[3]) for _ in range(4)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0, 0]
+    assert path.read_text() == "100"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_threads_exclude_each_other(tmp_path: Path) -> None:
+    path, inside, most = tmp_path / "x", [0], [0]
+
+    def work() -> None:
+        for _ in range(10):
+            with locked(path):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                time.sleep(0.001)
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+
+
+def test_a_lock_in_use_is_waited_for_then_told(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with (
+        locked(path),
+        pytest.raises(StorageError, match=r"in use by another process.*x\.lock"),
+        locked(path, patience=0.05),
+    ):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_lock_of_a_dead_process_is_broken_by_the_file_systems_clock(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    lock = tmp_path / "x.lock"
+    lock.write_bytes(b"someone")
+    os.utime(lock, (time.time() - 60, time.time() - 60))
+    with locked(path, patience=0.5):
+        assert lock.read_bytes() != b"someone"
+    # A lock as young as the file system says is no dead one, whatever our own clock says.
+    lock.write_bytes(b"someone")
+    with pytest.raises(StorageError), locked(path, patience=0.05):
+        pass
+    assert lock.read_bytes() == b"someone"
+    assert list(tmp_path.iterdir()) == [lock]
+
+
+def test_a_lock_lost_meanwhile_is_not_taken_from_its_new_owner(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    lock = tmp_path / "x.lock"
+    with locked(path):
+        lock.write_bytes(b"another")
+    assert lock.read_bytes() == b"another"
