@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiro_jupyter.core.policy.commands import read_command, unwrapped
+from shiro_jupyter.core.policy.destructive import destruction
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("git status", ["git status"]),
+        ("a; b && c || d | e & f\ng", ["a", "b", "c", "d", "e", "f", "g"]),
+        ("a 'x; y' \"p && q\" r\\;s", ["a x; y p && q r;s"]),
+        ("git \\\n status", ["git status"]),
+        ("ls # rm -rf /", ["ls"]),
+        ("a |& b;; c", ["a", "b", "c"]),
+        ('echo "" x', ["echo  x"]),
+        ("", []),
+    ],
+)
+def test_a_line_is_split_into_its_commands(text: str, commands: list[str]) -> None:
+    reading = read_command(text)
+    assert [" ".join(words) for words in reading.commands] == commands
+    assert reading.certain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo $(id)",
+        "echo `id`",
+        'echo "$(id)"',
+        "echo $HOME",
+        "echo ${x:-$(id)}",
+        "ls > out",
+        "ls 2>&1",
+        "ls &> out",
+        "cat < in",
+        "cat <<EOF\nid\nEOF",
+        "diff <(a) <(b)",
+        "(cd x)",
+        "{ ls; }",
+        "if true; then ls; fi",
+        "! ls",
+        "A=1 ls",
+        "f() { ls; }",
+        "bash -c 'ls'",
+        "eval ls",
+        "echo 'open",
+        'echo "open',
+        "echo $'a'",
+        "a\0b",
+        "rm${IFS}x",
+        "\x1b[2K",
+    ],
+)
+def test_what_could_run_or_write_more_is_uncertain(text: str) -> None:
+    assert not read_command(text).certain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo $(touch it)",
+        "echo `touch it`",
+        'echo "a $(touch it) b"',
+        "echo $(echo $(touch it))",
+        "bash -c 'touch it'",
+        "sudo sh -ec 'touch it'",
+        "eval touch it",
+        "(touch it)",
+        "diff <(touch it) x",
+        "echo ${x:-$(touch it)}",
+        "x=1; touch it",
+        "bash -c \"bash -c 'touch it'\"",
+    ],
+)
+def test_nested_commands_are_read_too(text: str) -> None:
+    assert ("touch", "it") in read_command(text).commands
+
+
+def test_what_a_launcher_starts_is_seen() -> None:
+    for text in (
+        "sudo -u root touch it",
+        "env -u X A=1 touch it",
+        "timeout -s KILL 5 touch it",
+        "nice -n 5 nohup touch it",
+        "A=1 touch it",
+        "then touch it",
+        "xargs -n 1 touch it",
+    ):
+        assert unwrapped(tuple(text.split()))[-1] == ("touch", "it")
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1)))
+def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
+    reading = read_command(shlex.join(["run", *words]))
+    assert reading.commands == (("run", *words),)
+    assert reading.certain
+
+
+@given(st.text(st.sampled_from("ab $`'\"\\;&|(){}<>\n#*~=-/!"), max_size=40))
+def test_any_text_is_read_and_the_reading_ends(text: str) -> None:
+    certain = read_command(text).certain
+    if certain and not set("#'\"\\") & set(text):
+        assert not set("`<>()") & set(text)
+        assert not re.search(r"\$[^\s;&|]", text)
+    destruction(text)
+
+
+DESTRUCTIVE = """
+rm -rf /
+rm  -r   -f    /
+rm -fr /*
+rm / -rf
+rm -rf -- /
+rm --recursive --force /
+rm -r --no-preserve-root /
+'rm' -r"f" /
+r\\m -rf /
+/bin/rm -rf /
+sudo rm -rf /
+sudo -u root env A=1 rm -rf /etc
+command rm -rf ~
+rm -rf ~/
+rm -rf ~/*
+rm -rf "$HOME"
+rm -rf ${HOME}/*
+rm -rf ~root
+rm -rf //
+rm -rf /usr/..
+rm -rf /home/*
+rm${IFS}-rf${IFS}/
+$'rm' -rf /
+echo ok; rm -rf /
+true && (rm -rf /)
+echo $(rm -rf /)
+echo "`rm -rf /`"
+bash -c 'rm -rf /'
+bash -lc "sudo rm -rf /"
+eval rm -rf /
+if true; then rm -rf /; fi
+nohup rm -rf / &
+timeout 5 rm -rf /
+xargs rm -rf / < list
+find / -delete
+find ~ -name x -exec rm {} \\;
+mv ~ /dev/null
+chmod -R 777 /
+chown -R me /usr
+mkfs.ext4 /dev/sda1
+dd if=/dev/zero of=/dev/sda
+cat x > /dev/nvme0n1
+:(){ :|:& };:
+kill -9 -1
+""".strip().splitlines()
+
+HARMLESS = """
+rm -rf build
+rm -rf /tmp/x
+rm -rf ~/project/build
+rm -rf ./~
+rm file
+rm /
+find . -delete
+find / -name x
+echo hi
+echo rm -rf /
+git commit -m 'never rm -rf /'
+chmod -R u+w .
+mv a /tmp
+cp a /tmp
+ls / ~
+dd if=a of=b
+kill -9 123
+cat x > /dev/null
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", DESTRUCTIVE)
+def test_plain_destruction_is_seen(text: str) -> None:
+    assert destruction(text)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_destroys_nothing_large_is_left_alone(text: str) -> None:
+    assert not destruction(text)
+
+
+@given(st.sampled_from(["; {}", "a && {}", "a | {}", "a\n{}", "(  {} )", "echo $({})", "sudo {}"]))
+def test_destruction_is_seen_in_any_place(place: str) -> None:
+    assert destruction(place.format("rm -rf /"))

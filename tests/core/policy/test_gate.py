@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import itertools
+from typing import get_args
+
+import pytest
+
+from shiro_jupyter.core.policy.gate import Gate, Mode
+from shiro_jupyter.core.policy.rules import Rules
+from shiro_jupyter.core.policy.subjects import Access, Subject
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+BASH = Subject("bash", "shell", ("echo hi",))
+CODE = Subject("run_python", "kernel", ("x = 1",))
+READ = Subject("read_file", "read", ("data/a.csv",))
+WRITE = Subject("write_file", "write", ("data/a.csv",))
+TODO = Subject("todo_write", "session", ())
+
+
+def verdict(gate: Gate, subject: Subject, grants: set[str] | None = None) -> str:
+    return gate.decide(subject, grants or set()).verdict
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("ask", ["allow", "allow", "ask", "ask", "ask"]),
+        ("accept-edits", ["allow", "allow", "allow", "ask", "ask"]),
+        ("plan", ["allow", "allow", "deny", "deny", "deny"]),
+        ("yolo", ["allow", "allow", "allow", "allow", "allow"]),
+    ],
+)
+def test_what_each_mode_does_to_each_class(mode: Mode, expected: list[str]) -> None:
+    assert [verdict(Gate(mode), s) for s in (TODO, READ, WRITE, BASH, CODE)] == expected
+
+
+def test_a_deny_rule_holds_in_every_mode_against_every_permission() -> None:
+    """A deny on `rm -rf /` never asks, even in yolo."""
+    subject = Subject("bash", "shell", ("rm -rf /",))
+    rules = Rules.parse(allow=["bash(*)", "bash(rm -rf /)"], ask=["bash"])
+    for mode in MODES:
+        decision = Gate(mode, rules).decide(subject, {subject.grant_key})
+        assert decision.verdict == "deny" and decision.reason
+    rules = Rules.parse(deny=["bash(echo *)"], allow=["bash(*)"])
+    for mode in MODES:
+        decision = Gate(mode, rules).decide(BASH, {BASH.grant_key})
+        assert decision.verdict == "deny" and "bash(echo *)" in decision.reason
+
+
+def test_a_deny_rule_reaches_session_tools_too() -> None:
+    assert verdict(Gate(rules=Rules.parse(deny=["todo_write"])), TODO) == "deny"
+
+
+def test_plan_mode_tells_the_model_what_to_do_instead() -> None:
+    decision = Gate("plan", Rules.parse(allow=["bash", "write"])).decide(BASH, {BASH.grant_key})
+    assert decision.verdict == "deny" and "plan" in decision.reason.lower()
+
+
+def test_the_order_ask_rules_allow_rules_grants_person() -> None:
+    assert verdict(Gate(), BASH) == "ask"
+    assert verdict(Gate(), BASH, {BASH.grant_key}) == "allow"
+    assert verdict(Gate(rules=Rules.parse(allow=["bash(echo *)"])), BASH) == "allow"
+    both = Rules.parse(ask=["bash(echo *)"], allow=["bash(echo *)"])
+    assert verdict(Gate(rules=both), BASH, {BASH.grant_key}) == "ask"
+    assert verdict(Gate("accept-edits", Rules.parse(ask=["write"])), WRITE) == "ask"
+    assert verdict(Gate("yolo", both), BASH) == "allow"
+
+
+def test_a_grant_covers_only_what_was_granted() -> None:
+    longer = Subject("bash", "shell", ("echo hi; rm x",))
+    assert verdict(Gate(), longer, {BASH.grant_key}) == "ask"
+    other_tool = Subject("job_start", "shell", ("echo hi",))
+    assert verdict(Gate(), other_tool, {BASH.grant_key}) == "ask"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".env", "conf/.env.local", ".ENV", "prod.env", ".ssh/id_rsa", "k/server.pem"),
+        *("credentials", ".netrc", "secrets.yaml", ".aws/config", "/home/x/.pypirc"),
+    ],
+)
+def test_files_that_hold_keys_ask_even_to_be_read(name: str) -> None:
+    subject = Subject("read_file", "read", ("a.csv", name))
+    assert verdict(Gate(), subject) == "ask"
+    assert verdict(Gate("plan"), subject) == "ask"
+    assert verdict(Gate("yolo"), subject) == "allow"
+    assert verdict(Gate(), subject, {subject.grant_key}) == "allow"
+    allowed = Gate(rules=Rules.parse(allow=["read(*)"]))
+    assert verdict(allowed, subject) == "allow"
+
+
+@pytest.mark.parametrize("name", ["environment.yml", "a.envelope", "my.environ.py", "pem.txt"])
+def test_names_that_only_look_alike_do_not_ask(name: str) -> None:
+    assert verdict(Gate(), Subject("read_file", "read", (name,))) == "allow"
+
+
+@pytest.mark.parametrize(
+    "name", [".git/hooks/pre-commit", ".shiro/config.toml", ".env", "/elsewhere/a", "C:/a"]
+)
+def test_accepting_edits_stops_before_files_that_steer(name: str) -> None:
+    assert verdict(Gate("accept-edits"), Subject("write_file", "write", (name,))) == "ask"
+
+
+def test_a_ceiling_turns_yolo_into_ask() -> None:
+    gate = Gate("yolo", yolo=False)
+    assert [verdict(gate, s) for s in (READ, WRITE, BASH, CODE)] == ["allow", "ask", "ask", "ask"]
+
+
+def test_no_mode_allows_what_ask_mode_would_deny() -> None:
+    """Nothing reaches past a deny, whatever else is set."""
+    accesses: tuple[Access, ...] = get_args(Access)
+    for mode, access, yolo in itertools.product(MODES, accesses, (True, False)):
+        subject = Subject("some_tool", access, ("x",))
+        rules = Rules.parse(deny=["some_tool"], allow=["*"])
+        assert verdict(Gate(mode, rules, yolo), subject, {subject.grant_key}) == "deny"
