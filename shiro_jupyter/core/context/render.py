@@ -15,6 +15,8 @@ from .repair import repaired, responses, without_reasoning
 
 Message = dict[str, Any]
 NO_OUTPUT = "(no output)"
+# Stands where a turn ended after a result: to picky templates a user may not follow a tool.
+NO_ANSWER = "(No answer: the turn ended here.)"
 
 
 def result_text(result: Result) -> str:
@@ -85,6 +87,8 @@ def _tool_call(call: Call) -> dict[str, Any]:
 def _say(messages: list[Message], message: Message) -> None:
     """Append, or merge into the message before where the same one speaks on."""
     before = messages[-1] if messages else {}
+    if before.get("role") == "tool" and message["role"] == "user":
+        messages.append({"role": "assistant", "content": NO_ANSWER})
     if before.get("role") != message["role"] or "tool_calls" in before:
         messages.append(message)
         return

@@ -90,5 +90,5 @@ async def _next(pieces: AsyncIterator[Piece], idle: float) -> Piece | None:
     except TimeoutError:
         raise EndpointSilent(
             f"Nothing came from the model for {idle:g} s; ask again, choose another model with "
-            "/model, or raise idle_seconds in the settings."
+            "/model, or set a longer `timeout`."
         ) from None
