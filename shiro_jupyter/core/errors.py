@@ -12,6 +12,7 @@ ShiroError
 │   ├── NotConfigured
 │   ├── UsageError
 │   ├── StorageError
+│   ├── TurnFailed          a turn failed where nobody could see it
 │   └── EndpointError       the model server, or the way to it
 │       ├── EndpointRefused     400, 401, 403, 404, context too long
 │       ├── EndpointBusy        429, 5xx: worth another try
@@ -74,6 +75,10 @@ class UsageError(UserMendable):
 
 class StorageError(UserMendable):
     """A file of ours could not be read or written."""
+
+
+class TurnFailed(UserMendable):
+    """A turn did not end with an answer, where nobody is there to see that."""
 
 
 class EndpointError(UserMendable):

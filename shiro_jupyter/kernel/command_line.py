@@ -70,18 +70,14 @@ FLAGS = (
         "go on with this session (the start of its id will do)",
         lambda c, v: replace(c, resume=v),
     ),
-    Flag(
-        ("--plan",), "", "look and plan, change nothing", lambda c, v: replace(c, mode="plan")
-    ),
+    Flag(("--plan",), "", "look and plan, change nothing", lambda c, v: replace(c, mode="plan")),
     Flag(
         ("--yolo",),
         "",
         "allow without asking; deny rules still hold",
         lambda c, v: replace(c, mode="yolo"),
     ),
-    Flag(
-        ("--no-memory",), "", "a session without memory", lambda c, v: replace(c, memory=False)
-    ),
+    Flag(("--no-memory",), "", "a session without memory", lambda c, v: replace(c, memory=False)),
     Flag(("--think",), "|".join(THINK_LEVELS), "how much the model reasons", _think),
     Flag(("-q", "--quiet"), "", "show the answer only", lambda c, v: replace(c, quiet=True)),
     Flag(("--json",), "", "print the turn as JSON", lambda c, v: replace(c, json=True)),

@@ -4,8 +4,7 @@
 |---|---|---|
 | `kernel._allow_stdin` | ipykernel 4 | taken as: nobody can answer |
 | `kernel.get_parent` | ipykernel 6 | no cell id |
-| `shell.pt_app.app.loop` | IPython 7, prompt_toolkit 3 | background turns wait for the next `%shiro` |
-| `shell._last_traceback` | IPython 1 | the error is told without its lines |
+| `shell.pt_app.app.loop` | IPython 7 | background turns wait for the next `%shiro` |
 | `shell._last_traceback_during_displayhook` | ipykernel 7.4 | nothing to put back |
 | `shell._showtraceback` | IPython 1 | the model reads the traceback only where it is printed |
 | `asyncio._set_running_loop` | Python 3.7 | top-level await needs an async cell |
@@ -15,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
+import importlib
 import signal
 import sys
 import threading
@@ -42,29 +41,33 @@ def allows_stdin(shell: Any) -> bool:
 
 def cell_id(shell: Any) -> str:
     """The front end's id of the running cell, empty where it sends none."""
-    parent = getattr(getattr(shell, "kernel", None), "get_parent", dict)() or {}
-    return str((parent.get("metadata") or {}).get("cellId") or "")
+    return str((_request(shell).get("metadata") or {}).get("cellId") or "")
 
 
-def request_id(shell: Any) -> str:
-    """The id of the execute request that runs now, empty in a terminal."""
-    parent = getattr(getattr(shell, "kernel", None), "get_parent", dict)() or {}
-    return str((parent.get("header") or {}).get("msg_id") or "")
+def request_header(shell: Any) -> dict[str, Any]:
+    """The header of the execute request that runs now, empty in a terminal."""
+    return dict(_request(shell).get("header") or {})
 
 
-def interrupt_main() -> None:
-    """SIGINT to the main thread, which also ends a sleep or a blocking read there."""
+def _request(shell: Any) -> dict[str, Any]:
+    get_parent = getattr(getattr(shell, "kernel", None), "get_parent", None)
+    return (get_parent() or {}) if get_parent else {}
+
+
+def signal_main(signum: int) -> None:
+    """A signal to the main thread, which also ends a sleep or a blocking read there."""
     if sys.platform == "win32":
-        _thread.interrupt_main()
+        _thread.interrupt_main(signum)
     elif (ident := threading.main_thread().ident) is not None:
-        signal.pthread_kill(ident, signal.SIGINT)
+        signal.pthread_kill(ident, signum)
 
 
-def last_error(shell: Any) -> tuple[BaseException | None, str]:
-    """The newest error that a cell raised and its traceback as text."""
-    lines = getattr(shell, "_last_traceback", None) or []
-    error = getattr(sys, "last_value", None)
-    return error, "\n".join(map(str, lines))
+def failure(result: Any) -> tuple[BaseException, str] | None:
+    """The error of a cell and the cell's source, None where it did not fail."""
+    error = getattr(result, "error_before_exec", None) or getattr(result, "error_in_exec", None)
+    if not isinstance(error, BaseException):
+        return None
+    return error, str(getattr(getattr(result, "info", None), "raw_cell", "") or "")
 
 
 # The method that every traceback of a cell goes through, with the lines it shows.
@@ -100,6 +103,24 @@ def loop_inside() -> Iterator[asyncio.AbstractEventLoop]:
         asyncio._set_running_loop(outer)
 
 
+def connection_file(shell: Any) -> str:
+    """The file that says where this kernel listens."""
+    return str(importlib.import_module("ipykernel.connect").get_connection_file())
+
+
+def awaits(shell: Any) -> bool:
+    """Whether a request of this kernel may await at its top level."""
+    return bool(getattr(shell, "autoawait", False)) and (
+        getattr(getattr(shell, "loop_runner", None), "__name__", "") == "_asyncio_runner"
+        or type(getattr(shell, "loop_runner", None)).__name__ == "_AsyncIORunner"
+    )
+
+
+def has_prompt(shell: Any) -> bool:
+    """Whether a terminal's prompt lets main do something else meanwhile."""
+    return getattr(shell, "pt_app", None) is not None
+
+
 def call_at_prompt(shell: Any, callback: Callable[[], object]) -> bool:
     """Run a callback on main while the terminal waits at its prompt, above the prompt.
 
@@ -120,7 +141,3 @@ def terminate_quietly(error: BaseException, sentence: str) -> BaseException:
     """The error, shown by IPython as one sentence instead of a traceback through our files."""
     error._render_traceback_ = lambda: [sentence]  # type: ignore[attr-defined]
     return error
-
-
-def process_id() -> int:
-    return os.getpid()

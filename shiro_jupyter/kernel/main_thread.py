@@ -5,8 +5,8 @@ list; a cell that waits for a turn takes them off, whosesoever turn they belong 
 queued cell and a background turn can never wait for each other. Where no cell serves, the host
 is told (`unserved`) and sends the kernel a request that says no more than "drain the list".
 
-One SIGINT handler holds while main serves. It raises KeyboardInterrupt only while a job runs;
-else it tells the agent. (Swapping handlers around each job would leave a gap in which an
+One SIGINT handler holds while main serves. It raises KeyboardInterrupt only while a job runs,
+and tells the agent each time. (Swapping handlers around each job would leave a gap in which an
 interrupt kills the serving cell.)
 """
 
@@ -18,9 +18,10 @@ import contextvars
 import queue
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, TypeVar
@@ -28,10 +29,12 @@ from typing import Any, TypeVar
 from . import compat
 
 T = TypeVar("T")
+# Seconds that running code has to handle one interrupt before another stop is passed on to it.
+GRACE = 0.5
 
 
 class JobInterrupted(Exception):
-    """The person interrupted a job on the main thread, or it was cancelled before it began."""
+    """The person interrupted a job on the main thread, or nothing could run it."""
 
 
 @dataclass(eq=False)
@@ -44,49 +47,54 @@ class Job:
     owner: object
     context: contextvars.Context
     future: concurrent.futures.Future[Any] = field(default_factory=concurrent.futures.Future)
-    interrupts: int = 0
     task: asyncio.Task[Any] | None = None
+    stopped_at: float = float("-inf")
 
 
 @dataclass(eq=False)
 class Server:
     """A cell, or a drain, that takes jobs off the list. `stdin`: it may call `input()`."""
 
-    wake: Callable[[], None]
-    stdin: bool
-    owner: object
-    # Context variables that jobs changed, for the cells after this one.
-    carried: dict[contextvars.ContextVar[Any], Any] = field(default_factory=dict)
+    stdin: bool = False
+    owner: object = None
+    wake: Callable[[], object] = lambda: None
 
 
 class MainThread:
     """The list, its servers, and the interrupts that arrive meanwhile.
 
-    `interrupted` is called on main for an interrupt while no job runs, `insisted` for a second
-    one of the same job; both only hand over to the agent's thread. `unserved` is called on the
-    agent's thread when a job finds nobody to run it.
+    `interrupted` is called on main for each interrupt of the person's while main serves, with
+    the owner of what runs or waits there; it only hands over to the agent's thread. `unserved`
+    is called when a job finds nobody to run it, on any thread.
     """
 
-    def __init__(
-        self,
-        interrupted: Callable[[], None],
-        insisted: Callable[[], None],
-        unserved: Callable[[], None],
-    ) -> None:
-        self._interrupted, self._insisted, self._unserved = interrupted, insisted, unserved
+    def __init__(self, interrupted: Callable[[object], None], unserved: Callable[[], None]) -> None:
+        self._interrupted, self._unserved = interrupted, unserved
         self._jobs: deque[Job] = deque()
         self._servers: list[Server] = []
         self._lock = threading.Lock()
         self._current: Job | None = None
+        self._signalled = False  # the next SIGINT is one of ours
 
     @property
-    def running(self) -> bool:
-        """Whether a job runs on main now: code that a turn started may not start a turn."""
+    def busy(self) -> bool:
+        """Whether a job runs on main now: code that a turn runs may not start a turn."""
         return self._current is not None
 
     @property
-    def waiting_for_stdin(self) -> bool:
+    def answerable(self) -> bool:
+        """Whether a cell serves that may call `input()`."""
+        return any(server.stdin for server in list(self._servers))
+
+    @property
+    def questions(self) -> bool:
+        """Whether jobs wait that need `input()`."""
         return any(job.stdin for job in list(self._jobs))
+
+    @property
+    def pending(self) -> bool:
+        """Whether jobs wait that any server can run."""
+        return any(not job.stdin for job in list(self._jobs))
 
     # -- on the agent's thread -------------------------------------------------------------
 
@@ -97,47 +105,67 @@ class MainThread:
         awaited: Callable[[], Awaitable[T]] | None = None,
         stdin: bool = False,
         owner: object = None,
-        stuck: Callable[[], None] = lambda: None,
     ) -> T:
         """Run `work()` on main and answer its value, or raise what it raised.
 
         `awaited()` is taken instead where main's own loop serves, so that top-level await
         works; `stdin` waits for a server that may call `input()`. Cancelling takes the job off
-        the list, or interrupts it and waits until it has ended (`stuck` is called once if that
-        takes over a second). KeyboardInterrupt comes as `JobInterrupted`.
+        the list, or interrupts it and waits until it has ended. KeyboardInterrupt comes as
+        `JobInterrupted`.
         """
+        value: T = await self.result(self.put(work, awaited=awaited, stdin=stdin, owner=owner))
+        return value
+
+    def put(
+        self,
+        work: Callable[[], Any],
+        *,
+        awaited: Callable[[], Awaitable[Any]] | None = None,
+        stdin: bool = False,
+        owner: object = None,
+    ) -> Job:
         job = Job(work, awaited, stdin, owner, contextvars.copy_context())
         with self._lock:
             self._jobs.append(job)
-        future = asyncio.wrap_future(job.future)
         self._announce()
+        return job
+
+    async def result(self, job: Job) -> Any:
+        future = asyncio.wrap_future(job.future)
         try:
-            return await asyncio.shield(future)  # type: ignore[no-any-return]
+            return await asyncio.shield(future)
         except asyncio.CancelledError:
-            if not job.future.cancel():
-                self._interrupt(job)
-                await _ended(future, stuck)
+            self.stop(job)
+            await asyncio.wait({future})
+            if not future.cancelled():
+                future.exception()  # seen: nothing is logged for it
             raise
+
+    def stop(self, job: Job) -> None:
+        """Take a job off the list, or interrupt it where it has begun; returns at once."""
+        if job.future.cancel():
+            with self._lock, suppress(ValueError):
+                self._jobs.remove(job)
+        elif self._current is job and time.monotonic() - job.stopped_at > GRACE:
+            self._signalled = True
+            compat.signal_main(signal.SIGINT)
 
     def _announce(self) -> None:
         with self._lock:
             server = self._servers[-1] if self._servers else None
         if server:
             server.wake()
-        elif any(not job.stdin for job in list(self._jobs)):
+        elif self.pending:
             self._unserved()
 
     def refuse(self, reason: str) -> None:
-        """Fail the waiting jobs: nothing will ever run them."""
+        """Fail the waiting jobs that need no person: nothing will ever run them."""
         with self._lock:
-            jobs, self._jobs = list(self._jobs), deque()
+            jobs = [job for job in self._jobs if not job.stdin]
+            self._jobs = deque(job for job in self._jobs if job.stdin)
         for job in jobs:
             if job.future.set_running_or_notify_cancel():
                 job.future.set_exception(JobInterrupted(reason))
-
-    def _interrupt(self, job: Job) -> None:
-        if self._current is job:
-            compat.interrupt_main()
 
     # -- on main ---------------------------------------------------------------------------
 
@@ -145,7 +173,7 @@ class MainThread:
         """Run jobs until `ended`, awaiting in between: main's loop stays alive."""
         loop = asyncio.get_running_loop()
         woken = asyncio.Event()
-        server.wake = lambda: loop.call_soon_threadsafe(woken.set)  # type: ignore[assignment]
+        server.wake = lambda: loop.call_soon_threadsafe(woken.set)
         ended.add_done_callback(lambda _: server.wake())
         with self._serving(server):
             while True:
@@ -157,12 +185,12 @@ class MainThread:
                         return
                     await woken.wait()
                 except asyncio.CancelledError:
-                    # The kernel's own way to interrupt a cell, or the kernel closing.
+                    # The kernel's own way to interrupt a cell, before our handler was there.
                     if task := asyncio.current_task():
                         task.uncancel()
-                    self._insisted()
-                except KeyboardInterrupt:  # came as a job ended
-                    self._interrupted()
+                    self._interrupted(server.owner)
+                except KeyboardInterrupt:  # it came just as a job ended
+                    continue
 
     def serve_blocking(self, ended: concurrent.futures.Future[Any], server: Server) -> None:
         """Run jobs until `ended`, blocking main in between."""
@@ -178,21 +206,15 @@ class MainThread:
                         return
                     # With a time-out, since a wait without one hides ctrl-c on Windows.
                     wakes.get(timeout=1.0)
-                except queue.Empty:
+                except (queue.Empty, KeyboardInterrupt):
                     continue
-                except KeyboardInterrupt:
-                    self._interrupted()
 
     async def drain(self) -> None:
         """Run what waits now, in a request of its own; for turns whose cell has ended."""
-        done: concurrent.futures.Future[None] = concurrent.futures.Future()
-        done.set_result(None)
-        await self.serve(done, Server(lambda: None, stdin=False, owner=None))
+        await self.serve(_now(), Server())
 
     def drain_blocking(self) -> None:
-        done: concurrent.futures.Future[None] = concurrent.futures.Future()
-        done.set_result(None)
-        self.serve_blocking(done, Server(lambda: None, stdin=False, owner=None))
+        self.serve_blocking(_now(), Server())
 
     def _next(self, server: Server) -> Job | None:
         with self._lock:
@@ -210,9 +232,9 @@ class MainThread:
             self._current = job
             value = job.run() if job.owner is server.owner else job.context.run(job.run)
         except BaseException as raised:
-            self._current = None
             error = raised
-        self._current = None
+        finally:
+            self._current = None
         _resolve(job, value, error)
 
     async def _await_job(self, job: Job, server: Server) -> None:
@@ -224,6 +246,7 @@ class MainThread:
         ours = job.owner is server.owner
         context = contextvars.copy_context() if ours else job.context
         value, error = None, None
+        # A task, so that an interrupt can cancel code that awaits and nothing else.
         job.task = asyncio.get_running_loop().create_task(_value(job.awaited), context=context)
         try:
             self._current = job
@@ -237,7 +260,7 @@ class MainThread:
             self._current = None
         _resolve(job, value, error)
         if ours:
-            _carry(context, server)
+            _carry(context)
 
     # -- interrupts ------------------------------------------------------------------------
 
@@ -254,23 +277,23 @@ class MainThread:
                 signal.signal(signal.SIGINT, before)
             with self._lock:
                 self._servers.remove(server)
-                left = bool(self._jobs) and not self._servers
-            if left:
+                served = bool(self._servers)
+            if self.pending and not served:
                 self._unserved()
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
+        ours, self._signalled = self._signalled, False
         job = self._current
+        if not ours:
+            self._interrupted(job.owner if job else self._servers[-1].owner)
         if job is None:
-            self._interrupted()
             return
-        job.interrupts += 1
-        if job.interrupts > 1:
-            self._insisted()
-        if job.task is not None:
-            loop = job.task.get_loop()
-            if asyncio.current_task(loop) is not job.task:
-                loop.call_soon_threadsafe(job.task.cancel)
-                return
+        job.stopped_at = time.monotonic()
+        loop = job.task.get_loop() if job.task else None
+        if job.task and loop and asyncio.current_task(loop) is not job.task:
+            # The code awaits: raising here would end the kernel's event loop instead.
+            loop.call_soon_threadsafe(job.task.cancel)
+            return
         raise KeyboardInterrupt
 
 
@@ -278,13 +301,10 @@ async def _value(make: Callable[[], Awaitable[T]]) -> T:
     return await make()
 
 
-async def _ended(future: asyncio.Future[Any], stuck: Callable[[], None]) -> None:
-    await asyncio.wait({future}, timeout=1.0)
-    if not future.done():
-        stuck()
-        await asyncio.wait({future})
-    if not future.cancelled():
-        future.exception()  # seen: nothing is logged for it
+def _now() -> concurrent.futures.Future[None]:
+    ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+    ended.set_result(None)
+    return ended
 
 
 def _resolve(job: Job, value: Any, error: BaseException | None) -> None:
@@ -297,10 +317,11 @@ def _resolve(job: Job, value: Any, error: BaseException | None) -> None:
         job.future.set_result(value)
 
 
-def _carry(context: contextvars.Context, server: Server) -> None:
+_UNSET: Any = object()
+
+
+def _carry(context: contextvars.Context) -> None:
     """Take over what a task changed in its copy of our context."""
-    missing = object()
     for variable, value in context.items():
-        if variable.get(missing) is not value:
+        if variable.get(_UNSET) is not value:
             variable.set(value)
-            server.carried[variable] = value

@@ -27,7 +27,7 @@ from .fields import ENVIRONMENT, Fields
 
 SITE_FILE = Path(sys.prefix) / "etc" / "shiro" / "config.toml"
 # Read by us, but no setting.
-_NO_SETTING = ("SHIRO_HOME",)
+_NO_SETTING = ("SHIRO_HOME", "SHIRO_LIVE")
 _OPENAI = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 # How a project, or a hub, narrows a setting: from what holds and what it says.

@@ -1,0 +1,212 @@
+"""The slash commands: one registry, from which /help and the documentation are made.
+
+A handler runs on the main thread. It returns text to print, a `Prompt` to go on with, or work
+for the agent's thread that comes to a text.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from ..core import todos as tasks
+from ..core.errors import UsageError
+from ..core.policy.gate import Mode
+from ..core.sessions import catalogue
+from .command_line import FLAGS
+from .services import Services
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt that a command makes: the turn goes on with it."""
+
+    text: str
+
+
+Work = Coroutine[Any, Any, str]
+Outcome = str | Prompt | Work
+
+
+@dataclass(frozen=True)
+class Command:
+    name: str
+    arguments: str
+    text: str
+    run: Callable[[Services, str], Outcome]
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def command(
+    arguments: str = "",
+) -> Callable[[Callable[[Services, str], Outcome]], Callable[[Services, str], Outcome]]:
+    """Registers a function as the command of its name; its docstring's first line is its help."""
+
+    def register(function: Callable[[Services, str], Outcome]) -> Callable[..., Outcome]:
+        name = function.__name__.rstrip("_").replace("_", "-")
+        text = (function.__doc__ or "").partition("\n")[0]
+        COMMANDS[name] = Command(name, arguments, text, function)
+        return function
+
+    return register
+
+
+def find(name: str) -> Command:
+    """Raises `UsageError` naming the nearest."""
+    if name in COMMANDS:
+        return COMMANDS[name]
+    near = difflib.get_close_matches(name, COMMANDS, 1)
+    hint = f"did you mean /{near[0]}?" if near else "/help lists them."
+    raise UsageError(f"There is no command /{name}; {hint}")
+
+
+def commands_table() -> list[tuple[str, str, str]]:
+    """Rows for the documentation: command, arguments, what it does."""
+    return [
+        (f"`/{c.name}`", f"`{c.arguments}`" if c.arguments else "", c.text)
+        for c in COMMANDS.values()
+    ]
+
+
+def flags_table() -> list[tuple[str, str, str]]:
+    """Rows for the documentation: the flags of %shiro, their value, what they do."""
+    return [
+        (", ".join(f"`{name}`" for name in f.names), f"`{f.value}`" if f.value else "", f.text)
+        for f in FLAGS
+    ]
+
+
+@command()
+def help_(services: Services, rest: str) -> str:
+    """what there is to type"""
+    rows = [(f"/{c.name} {c.arguments}".rstrip(), c.text) for c in COMMANDS.values()]
+    flags = [(f"{', '.join(f.names)} {f.value}".rstrip(), f.text) for f in FLAGS]
+    magics = [
+        ("%shiro PROMPT", "ask the agent; %%shiro takes several lines; a final & asks aside"),
+        ("%shiro", "after an error: ask to mend it"),
+        ("%todos", "the task list"),
+        ("%remember TEXT", "record something about this project for good"),
+        ("%recall QUERY", "find what was recorded; a number or a range is IPython's own"),
+        ("%forget TEXT", "remove a memory"),
+    ]
+    groups = (("", magics), ("Commands, after %shiro:", rows), ("Flags, before the prompt:", flags))
+    width = max(len(name) for _, group in groups for name, _ in group)
+    lines = []
+    for title, group in groups:
+        lines += [title] if title else []
+        lines += [f"  {name:<{width}}  {text}" for name, text in group]
+    return "\n".join(lines)
+
+
+@command()
+def status(services: Services, rest: str) -> str:
+    """model, endpoint, mode, project, session and tokens"""
+    loaded = services.settings()
+    settings, opened = loaded.settings, services.opened
+    usage = opened.session.usage if opened else None
+    rows = [
+        ("model", (opened.session.model if opened else "") or settings.model or "not chosen yet"),
+        ("endpoint", loaded.endpoint.shown if loaded.endpoint else "none set"),
+        ("mode", settings.mode),
+        ("project", str(services.project.root)),
+        ("notebook", str(services.project.notebook or "not known")),
+        ("session", f"{opened.session.id}  {opened.session.title}" if opened else "none yet"),
+        ("tokens", f"{usage.input:,} in, {usage.output:,} out" if usage else "none yet"),
+    ]
+    return "\n".join([*(f"{name:<9} {value}" for name, value in rows), *loaded.notices])
+
+
+@command("[NAME]")
+def model(services: Services, rest: str) -> str:
+    """the model in use, or use another from now on"""
+    if not rest:
+        return services.settings().settings.model or "No model is set: the server's first is used."
+    services.flags["model"] = rest
+    services.settings()
+    return f"Using {rest} from the next turn on."
+
+
+@command("[ask|accept-edits|plan|yolo]")
+def mode(services: Services, rest: str) -> str:
+    """how approvals are given, or another way from now on"""
+    if not rest:
+        return services.settings().settings.mode
+    if rest not in get_args(Mode):
+        raise UsageError(f"The modes are {', '.join(get_args(Mode))}; not {rest!r}.")
+    services.flags["mode"] = rest
+    loaded = services.settings()
+    return "\n".join([f"Mode {loaded.settings.mode} from the next turn on.", *loaded.notices])
+
+
+@command()
+def tools(services: Services, rest: str) -> str:
+    """the tools the agent has"""
+    found = services.tools(services.settings())
+    width = max(len(tool.name) for tool in found)
+    return "\n".join(
+        f"{tool.name:<{width}}  {tool.access:<7}  {_first_sentence(tool.spec().description)}"
+        for tool in found
+    )
+
+
+@command()
+def todos(services: Services, rest: str) -> str:
+    """the task list"""
+    return todo_text(services)
+
+
+@command()
+def clear(services: Services, rest: str) -> Work:
+    """begin a new session; the old one is kept"""
+
+    async def work() -> str:
+        await services.switch(None)
+        return "A new session begins with the next prompt; /sessions lists the old ones."
+
+    return work()
+
+
+@command()
+def sessions(services: Services, rest: str) -> str:
+    """the newest sessions of this project"""
+    found = catalogue.sessions(services.folders.sessions_dir, project=services.project.root)
+    if not found:
+        return "No sessions of this project yet."
+    short = catalogue.short_ids(each.id for each in found)
+    return "\n".join(
+        f"{short[each.id]}  {each.created[:16].replace('T', ' ')}  {each.title}" for each in found
+    )
+
+
+@command("[ID]")
+def resume(services: Services, rest: str) -> Work:
+    """go on with a session, by default the project's newest before this one"""
+
+    async def work() -> str:
+        session = await services.resume(rest or "latest")
+        return f"Going on with {session.id[:8]}: {session.title} ({session.turn} turns)."
+
+    return work()
+
+
+@command("[WORDS]")
+def fix(services: Services, rest: str) -> Prompt:
+    """ask to mend the last error, with its cell and the variables in it"""
+    prompt = services.prompt_of_error(rest)
+    if not prompt:
+        raise UsageError("No cell has failed yet: there is nothing to fix.")
+    return Prompt(prompt)
+
+
+def todo_text(services: Services) -> str:
+    listed = services.opened.session.todos if services.opened else ()
+    return "\n".join((tasks.bar(listed), tasks.lines(listed))) if listed else "No tasks."
+
+
+def _first_sentence(text: str) -> str:
+    sentence, dot, _ = " ".join(text.split()).partition(". ")
+    return sentence + dot.strip()

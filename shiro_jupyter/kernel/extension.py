@@ -1,0 +1,132 @@
+"""What `%load_ext` does: magics and transformers, all thin; the host comes at the first prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import no_var_expand
+
+from .command_line import FLAGS
+from .lazy import make_host
+from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell
+
+if TYPE_CHECKING:
+    from .host import Host
+
+ATTRIBUTE = "_shiro_extension"
+# Stand-ins at first; the magics themselves come with the host.
+MEMORY = ("remember", "recall", "forget")
+
+
+def load(shell: Any) -> None:
+    if not hasattr(shell, ATTRIBUTE):
+        setattr(shell, ATTRIBUTE, Extension(shell))
+
+
+def unload(shell: Any) -> None:
+    extension = getattr(shell, ATTRIBUTE, None)
+    if extension is not None:
+        delattr(shell, ATTRIBUTE)
+        extension.close()
+
+
+class Extension:
+    """The extension in one shell: what it replaced, and the host once there is one."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self._host: Host | None = None
+        self._awaited = AwaitedMagic()
+        # Newer IPythons load it late, and with it all of its neighbours: a first %history would
+        # put IPython's %recall over ours.
+        shell.find_line_magic("recall")
+        registry = shell.magics_manager.magics
+        self._before = {kind: dict(registry[kind]) for kind in registry}
+        transforms = shell.input_transformer_manager
+        # Ahead of the transformers that strip prompts, since `>>>` may be part of ours; and
+        # behind them once more, for a `%%shiro` cell that was pasted with prompts.
+        transforms.cleanup_transforms.insert(0, verbatim_cell)
+        transforms.line_transforms.insert(0, verbatim_cell)
+        transforms.token_transformers.insert(0, VerbatimMagic)
+        shell.input_transformers_post.append(self._awaited)
+        self._register(self.shiro, "line", SYNC)
+        self._register(self.shiro, "cell", SYNC)
+        self._register(self.shiro_async, "line", ASYNC)
+        self._register(self.shiro_async, "cell", ASYNC)
+        self._register(self.todos, "line", "todos")
+        for name in MEMORY:
+            self._register(self._memory_magic(name), "line", name)
+
+    @property
+    def host(self) -> Host:
+        if self._host is None:
+            self._host = make_host(self.shell)
+        return self._host
+
+    def close(self) -> None:
+        transforms = self.shell.input_transformer_manager
+        for chain, ours in (
+            (transforms.cleanup_transforms, verbatim_cell),
+            (transforms.line_transforms, verbatim_cell),
+            (transforms.token_transformers, VerbatimMagic),
+            (self.shell.input_transformers_post, self._awaited),
+        ):
+            if ours in chain:
+                chain.remove(ours)
+        self._put_back("line", (SYNC, ASYNC, "todos", *MEMORY))
+        self._put_back("cell", (SYNC, ASYNC))
+        if self._host is not None:
+            self._host.close()
+
+    # -- magics --------------------------------------------------------------------------
+
+    def shiro(self, line: str, cell: str | None = None) -> Any:
+        return self.host.prompt(line, cell)
+
+    def shiro_async(self, line: str, cell: str | None = None) -> Coroutine[Any, Any, Any]:
+        return self.host.prompt_async(line, cell)
+
+    def todos(self, line: str) -> None:
+        """Show the task list of this session."""
+        self.host.show_todos()
+
+    def _memory_magic(self, name: str) -> Callable[[str], Any]:
+        def stand_in(line: str) -> Any:
+            """Memory of the project; %shiro /help lists its magics."""
+            self._put_back("line", MEMORY)  # IPython's own %recall is what ours builds on
+            self.host.memory_magics.register(self.shell)
+            return self.shell.run_line_magic(name, line)
+
+        return stand_in
+
+    def _put_back(self, kind: str, names: tuple[str, ...]) -> None:
+        table = self.shell.magics_manager.magics[kind]
+        for name in names:
+            table.pop(name, None)
+            if name in self._before[kind]:
+                table[name] = self._before[kind][name]
+
+    def _register(self, function: Callable[..., Any], kind: str, name: str) -> None:
+        def magic(*args: str) -> Any:
+            return function(*args)
+
+        magic.__doc__ = function.__doc__ or HELP
+        magic.__name__ = name
+        self.shell.register_magic_function(no_var_expand(magic), kind, name)
+
+
+HELP = """Ask the agent: %shiro PROMPT, or %%shiro with a prompt of several lines below it.
+
+The prompt is taken as typed. Flags count only before its first word, `--` ends them, and a
+final ` &` runs the turn in the background. `%shiro` alone after an error asks to mend it.
+
+{flags}
+
+%shiro /help lists the commands.
+""".format(
+    flags="\n".join(
+        f"  {', '.join(flag.names)}{f' {flag.value}' if flag.value else ''}: {flag.text}"
+        for flag in FLAGS
+    )
+)

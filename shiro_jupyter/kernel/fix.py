@@ -1,0 +1,65 @@
+"""A prompt made of the last error: its traceback, the cell it rose in, and the names in it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+# Characters, and how many variables.
+TRACEBACK_LIMIT, CELL_LIMIT, NAME_LIMIT, NAMES = 4_000, 4_000, 600, 20
+ASK = "Find the cause of this error and mend it, or say what to change."
+
+
+def prompt_of_error(
+    error: BaseException,
+    source: str,
+    namespace: Mapping[str, Any],
+    describe: Callable[[str], str],
+    words: str = "",
+) -> str:
+    """The prompt for an error that a cell with this source raised.
+
+    `describe(name)` says what a variable is without running anything of it.
+    """
+    parts = [words or ASK, f"Error:\n{_cut(traceback_text(error), TRACEBACK_LIMIT)}"]
+    if source:
+        parts.append(f"The cell:\n{_cut(source, CELL_LIMIT)}")
+    if names := names_in(source, namespace):
+        described = "\n".join(_cut(describe(name), NAME_LIMIT) for name in names)
+        parts.append(f"Variables in it:\n{described}")
+    return "\n\n".join(parts)
+
+
+def traceback_text(error: BaseException) -> str:
+    """The traceback without IPython's own frames at its head."""
+    frame = error.__traceback__
+    while frame and "IPython" in Path(frame.tb_frame.f_code.co_filename).parts:
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(type(error), error, frame)).strip()
+
+
+def names_in(source: str, namespace: Mapping[str, Any]) -> list[str]:
+    """The live variables that a cell mentions, in order; by words where it does not parse."""
+    try:
+        mentioned = [n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)]
+    except (SyntaxError, ValueError):
+        mentioned = re.findall(r"[^\W\d]\w*", source)
+    known = [
+        name
+        for name in dict.fromkeys(mentioned)
+        if name in namespace and not name.startswith("_") and not hasattr(builtins, name)
+    ]
+    return known[:NAMES]
+
+
+def _cut(text: str, limit: int) -> str:
+    """The end of a traceback says the most, and so does the start: both are kept."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[… {len(text) - limit:,} characters left out …]\n{text[-half:]}"

@@ -1,0 +1,237 @@
+"""A prompt from the cell that holds it to the reply, in the awaited and the blocking form."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextvars
+import sys
+import time
+from collections.abc import Coroutine, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.errors import ShiroError, TurnFailed, UsageError
+from ..core.events import TurnEnded
+from . import commands, compat
+from .command_line import CommandLine, parse
+from .main_thread import MainThread, Server
+from .memory_magics import MemoryMagics
+from .owner import CURRENT, Owner, view_for
+from .reply import Reply
+from .rerun import Answers, Cell, Recorded, Runs, cell_of
+from .services import Services
+
+WITHIN = "A turn is running this code: %shiro cannot be asked from within it."
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Main has to serve jobs until `ended`."""
+
+    ended: concurrent.futures.Future[Any]
+    server: Server
+
+
+# Yields what to wait for; returns what the magic returns.
+Steps = Generator[Wait, None, Reply | None]
+
+
+class Host:
+    """What the magics call, all on the main thread."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.services = Services(shell)
+        answers = Answers(self.services.folders.data / "answers", self.services.project)
+        self.runs = Runs(answers, time.time)
+        self.services.failure = compat.failure(getattr(shell, "last_execution_result", None))
+        shell.events.register("post_run_cell", self._cell_ended)
+
+    @property
+    def main(self) -> MainThread:
+        return self.services.main
+
+    @property
+    def memory_magics(self) -> MemoryMagics:
+        return self.services.memory_magics
+
+    def close(self) -> None:
+        self.shell.events.unregister("post_run_cell", self._cell_ended)
+        self.services.close()
+
+    # -- magics ------------------------------------------------------------------------------
+
+    def prompt(self, line: str, body: str | None = None) -> Reply | None:
+        """`%shiro` where its cell cannot await: main blocks, and serves jobs meanwhile."""
+        steps = self._steps(line, body)
+        try:
+            while True:
+                wait = next(steps)
+                self.main.serve_blocking(wait.ended, wait.server)
+        except StopIteration as end:
+            reply: Reply | None = end.value
+            return reply
+
+    async def prompt_async(self, line: str, body: str | None = None) -> Reply | None:
+        """`%shiro` in a cell that awaits it: main's own event loop goes on."""
+        before = contextvars.copy_context()
+        steps = self._steps(line, body)
+        try:
+            while True:
+                wait = next(steps)
+                await self.main.serve(wait.ended, wait.server)
+        except StopIteration as end:
+            reply: Reply | None = end.value
+            return reply
+        finally:
+            self._carry(before)
+
+    def show_todos(self) -> None:
+        _say(commands.todo_text(self.services))
+
+    # -- one prompt --------------------------------------------------------------------------
+
+    def _steps(self, text: str, body: str | None) -> Steps:
+        person = compat.allows_stdin(self.shell)
+        try:
+            return (yield from self._asked(text, body, person))
+        except ShiroError as error:
+            if not person:
+                raise compat.terminate_quietly(error, str(error)) from None
+            sys.stderr.write(f"{error}\n")
+            return None
+
+    def _asked(self, text: str, body: str | None, person: bool) -> Steps:
+        if self.main.busy:
+            raise UsageError(WITHIN)
+        line = parse(text, body)
+        self._set(line)
+        if line.resume:
+            said = yield from self._work(self.services.resume(line.resume), person)
+            if not line.prompt.strip():
+                _say(f"Going on with: {said.title or said.id}")
+                return None
+        prompt = line.prompt
+        if line.command:
+            name, rest = line.command
+            outcome = commands.find(name).run(self.services, rest)
+            if isinstance(outcome, Coroutine):
+                outcome = yield from self._work(outcome, person)
+            if not isinstance(outcome, commands.Prompt):
+                _say(outcome)
+                return None
+            prompt = outcome.text
+        elif not prompt.strip():
+            prompt = yield from self._of_nothing(person)
+            if not prompt:
+                return None
+        return (yield from self._ask(line, prompt, person))
+
+    def _set(self, line: CommandLine) -> None:
+        """What a flag sets for the kernel, from now on; checked before it is kept."""
+        kept = {"model": line.model, "base_url": line.base_url}
+        given = {name: value for name, value in kept.items() if value}
+        if given:
+            self.services.settings(**given)
+            self.services.flags |= given
+
+    def _of_nothing(self, person: bool) -> Generator[Wait, None, str]:
+        """`%shiro` alone: answers a question that waits, else mends the last error, else help."""
+        if self.main.questions:
+            yield Wait(self.services.until_answered(), Server(stdin=person))
+            return ""
+        result = getattr(self.shell, "last_execution_result", None)
+        if compat.failure(result):
+            return self.services.prompt_of_error()
+        _say("Ask something: %shiro PROMPT. %shiro /help lists what else there is.")
+        return ""
+
+    def _ask(self, line: CommandLine, prompt: str, person: bool) -> Steps:
+        """The turn itself, or the recorded answer where that will do."""
+        per_turn = {"mode": line.mode, "think": line.think, "memory": line.memory}
+        flags = {name: value for name, value in per_turn.items() if value not in ("", True)}
+        loaded = self.services.settings(**flags)
+        cell = cell_of(compat.request_header(self.shell), compat.cell_id(self.shell), time.time())
+        key = self.runs.key(repr((prompt, line.model, line.mode, line.think)), cell)
+        live = line.live or self.services.environ.get("SHIRO_LIVE", "") not in ("", "0")
+        found = None if live else self.runs.recorded(key, cell, person=person)
+        if found and (not person or (yield from self._choice(found, cell)) == "show"):
+            _say(f"{found.answer}\n(recorded {found.at}; --live asks the model again)")
+            return Reply(prompt, found.answer)
+        view, ticks = view_for(self.shell, line, loaded.settings.view)
+        owner = Owner(line, Reply(prompt), person, loaded, view, ticks)
+        owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
+        if not line.memory:
+            yield from self._work(self.services.switch(None), person)
+        ended = self._spawn(owner, prompt)
+        if line.background:
+            return owner.reply
+        yield Wait(ended, Server(stdin=person, owner=owner))
+        _raise_unless_fine(ended.result(), person)
+        return owner.reply
+
+    def _spawn(self, owner: Owner, prompt: str) -> concurrent.futures.Future[TurnEnded]:
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, owner)
+        return self.services.thread.spawn(lambda: self.services.turn(owner, prompt), context)
+
+    def _work(self, work: Coroutine[Any, Any, Any], person: bool) -> Generator[Wait, None, Any]:
+        ended = self.services.thread.spawn(lambda: work, contextvars.copy_context())
+        yield Wait(ended, Server(stdin=person))
+        return ended.result()
+
+    def _choice(self, found: Recorded, cell: Cell) -> Generator[Wait, None, str]:
+        choice = self.runs.choice(cell)
+        if choice is None:
+            said = yield from self._work(self._typed(found), True)
+            choice = "run" if said.strip().lower() in ("r", "run") else "show"
+            self.runs.choose(choice)
+        return choice
+
+    async def _typed(self, found: Recorded) -> str:
+        question = (
+            f"Answered before ({found.at}). [r]un again, or Enter to show the recorded answer; "
+            "your choice holds for all cells of this run: "
+        )
+        return await self.main.run(lambda: input(question), stdin=True)
+
+    # -- around it ---------------------------------------------------------------------------
+
+    def _cell_ended(self, result: Any) -> None:
+        if self.main.busy:
+            return  # code that a turn runs is no cell of the person's
+        self.runs.cell_ended()
+        self.services.failure = compat.failure(result) or self.services.failure
+
+    def _carry(self, before: contextvars.Context) -> None:
+        """Context variables set in a cell that awaits die with its task, which those of a plain
+        cell do not: they are set once more where the kernel itself goes on."""
+        changed = {
+            variable: value
+            for variable, value in contextvars.copy_context().items()
+            if variable not in before or before[variable] is not value
+        }
+        if not changed:
+            return
+
+        def once() -> None:
+            self.shell.events.unregister("post_execute", once)
+            for variable, value in changed.items():
+                variable.set(value)
+
+        self.shell.events.register("post_execute", once)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def _raise_unless_fine(ended: TurnEnded, person: bool) -> None:
+    """An interrupted turn stops Run All; a failed one does where nobody could see it."""
+    if ended.outcome == "interrupted":
+        sentence = ended.reason or "The turn was interrupted."
+        raise compat.terminate_quietly(
+            KeyboardInterrupt(sentence), f"KeyboardInterrupt: {sentence}"
+        )
+    if not person and ended.outcome in ("failed", "limited"):
+        raise compat.terminate_quietly(TurnFailed(ended.reason), f"TurnFailed: {ended.reason}")

@@ -1,0 +1,14 @@
+"""The one helper that imports the host, and with it all that is heavy, at the first prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .host import Host
+
+
+def make_host(shell: Any) -> Host:
+    from .host import Host
+
+    return Host(shell)

@@ -1,0 +1,40 @@
+"""The live kernel as its tools see it: code goes to the main thread as a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .main_thread import Job, MainThread
+from .owner import CURRENT
+from .run_code import CodeResult, run_on_main, run_on_main_sync
+
+
+@dataclass
+class LiveKernel:
+    """Runs one piece of code at a time, since an agent makes one call at a time."""
+
+    shell: Any
+    main: MainThread
+    _job: Job | None = None
+
+    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
+        owner = CURRENT.get()
+        if owner:
+            owner.hide()
+        try:
+            self._job = self.main.put(
+                lambda: run_on_main_sync(self.shell, code, output),
+                awaited=lambda: run_on_main(self.shell, code, output),
+                owner=owner,
+            )
+            result: CodeResult = await self.main.result(self._job)
+            return result
+        finally:
+            if owner:
+                owner.show()
+
+    def interrupt(self) -> None:
+        if self._job:
+            self.main.stop(self._job)

@@ -1,0 +1,73 @@
+"""A request of the kernel to itself, which says no more than "drain the list".
+
+It makes the main thread run the jobs of a turn whose cell has ended. It queues behind a cell
+that runs, and a cell that serves a turn takes the jobs first, whichever comes sooner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+CODE = "get_ipython()._shiro_extension.host.main.drain_blocking()"
+AWAITED_CODE = "await get_ipython()._shiro_extension.host.main.drain()"
+
+
+class Loopback:
+    """Sends at most one such request at a time; used on the agent's loop.
+
+    `pending` says whether jobs still wait; `refuse` is told why they will not be run.
+    """
+
+    def __init__(
+        self,
+        connection_file: Callable[[], str],
+        awaits: Callable[[], bool],
+        pending: Callable[[], bool],
+        refuse: Callable[[str], None],
+    ) -> None:
+        self._connection_file, self._awaits = connection_file, awaits
+        self._pending, self._refuse = pending, refuse
+        self._task: asyncio.Task[None] | None = None
+
+    def ask(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        aborted = 0
+        while self._pending():
+            try:
+                status = await self._request()
+            except (ImportError, OSError, RuntimeError) as error:
+                self._refuse(f"The kernel could not be asked to run it: {error}.")
+                return
+            # A failing cell of the person's aborts what is queued behind it, ours too: once
+            # more. Never twice, since another failing cell may follow the first.
+            aborted += status == "aborted"
+            if status == "error" or aborted > 1:
+                self._refuse("The kernel did not run it; ask again when the cells have ended.")
+                return
+
+    async def _request(self) -> str:
+        from jupyter_client.asynchronous.client import AsyncKernelClient
+
+        # A client of its own has a session of its own: on a shared one replies vanish.
+        client: Any = AsyncKernelClient(connection_file=self._connection_file())
+        client.load_connection_file()
+        client.start_channels(shell=True, iopub=False, stdin=False, hb=False, control=False)
+        try:
+            request = client.execute(
+                AWAITED_CODE if self._awaits() else CODE,
+                silent=True,
+                store_history=False,
+                allow_stdin=False,
+                stop_on_error=False,
+            )
+            while True:
+                reply = await client.get_shell_msg()
+                if reply["parent_header"].get("msg_id") == request:
+                    return str(reply["content"]["status"])
+        finally:
+            client.stop_channels()

@@ -1,0 +1,133 @@
+"""Whose turn it is: the cell or console line that a turn was started from."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import secrets
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from io import TextIOBase
+from typing import Any, Literal, TextIO, cast
+
+from ..core.events import Event, TurnEnded, to_json
+from ..core.settings import Loaded
+from ..views.cell import CellView
+from ..views.choose import choose
+from ..views.document import Bundle
+from ..views.feed import View
+from ..views.text import TextView
+from . import compat
+from .command_line import CommandLine
+from .reply import Reply
+
+
+@dataclass(eq=False)
+class Owner:
+    """A prompt on its way: what was asked, by whom, and where its output goes.
+
+    `person` says whether somebody could answer when it was asked. `context` is that of the
+    cell, so that whatever is shown lands there, whichever thread shows it.
+    """
+
+    line: CommandLine
+    reply: Reply
+    person: bool
+    loaded: Loaded
+    view: View
+    ticks: bool
+    record: Callable[[str], None] | None = None  # keeps the answer for a re-run
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    unsubscribe: Callable[[], None] = lambda: None
+    task: asyncio.Task[object] | None = None
+    started: bool = False
+
+    def apply(self, event: Event, at: float) -> None:
+        if isinstance(event, TurnEnded) and event.outcome == "failed" and not self.person:
+            event = replace(event, reason="")  # the cell raises it: told once
+        self.context.run(self.view.apply, event, at)
+
+    def tick(self, at: float) -> None:
+        if self.ticks:
+            self.context.run(cast(Any, self.view).tick, at)
+
+    def hide(self) -> None:
+        """Someone else is about to write to the screen."""
+        if isinstance(self.view, TextView):
+            self.context.run(self.view.hide)
+
+    def show(self) -> None:
+        if isinstance(self.view, TextView):
+            self.context.run(self.view.show)
+
+
+# The turn that the running task belongs to; set in the context that the task is given.
+CURRENT: contextvars.ContextVar[Owner | None] = contextvars.ContextVar("shiro_turn", default=None)
+
+
+def view_for(shell: Any, line: CommandLine, setting: str) -> tuple[View, bool]:
+    """The view of a prompt, and whether it wants to be ticked."""
+    out, err = _streams(line.background)
+    if line.json:
+        return JsonView(out), False
+    terminal = not compat.in_kernel(shell) and out.isatty() and not line.background
+    kind = choose(bool(compat.cell_id(shell)), terminal)
+    if setting == "display":
+        kind = "cell"
+    elif setting == "text" or line.quiet:
+        kind = "terminal" if terminal else "plain"
+    if kind == "cell":
+        return CellView(Publisher(shell)), True
+    return TextView(out, err, terminal=terminal, colour=terminal, quiet=line.quiet), terminal
+
+
+class JsonView:
+    """Each event as one line of JSON."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def apply(self, event: Event, at: float) -> None:
+        self._out.write(json.dumps(to_json(event)) + "\n")
+        self._out.flush()
+
+
+class Publisher:
+    """A display of the cell it was made in. The way to publish is kept from then: while the
+    model's code runs, the shell's own is listened to."""
+
+    def __init__(self, shell: Any) -> None:
+        self._publish = shell.display_pub.publish
+
+    def show(self, bundle: Bundle) -> str:
+        display_id = secrets.token_hex(8)
+        self._publish(bundle, {}, transient={"display_id": display_id})
+        return display_id
+
+    def update(self, display_id: str, bundle: Bundle) -> None:
+        self._publish(bundle, {}, transient={"display_id": display_id}, update=True)
+
+
+class CurrentStream(TextIOBase):
+    """Whatever stream stands in place at each write: a terminal's prompt that is shown puts one
+    there which prints above it."""
+
+    def __init__(self, name: Literal["stdout", "stderr"]) -> None:
+        self._name = name
+
+    def write(self, text: str) -> int:
+        return cast(int, getattr(sys, self._name).write(text))
+
+    def flush(self) -> None:
+        getattr(sys, self._name).flush()
+
+    def isatty(self) -> bool:
+        return cast(bool, getattr(sys, self._name).isatty())
+
+
+def _streams(background: bool) -> tuple[TextIO, TextIO]:
+    if background:
+        return cast(TextIO, CurrentStream("stdout")), cast(TextIO, CurrentStream("stderr"))
+    return sys.stdout, sys.stderr

@@ -1,0 +1,85 @@
+"""Asks the person by `input()` on the main thread: the way that works in every front end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.events import ALLOW, ALLOW_SESSION, DENY, Answer, Question
+from . import compat
+from .main_thread import JobInterrupted, MainThread
+
+APPROVAL_PROMPT = "[y]es once / [s]ession / [n]o, or say why not: "
+_CHOICES = {"y": ALLOW, "yes": ALLOW, "s": ALLOW_SESSION, "session": ALLOW_SESSION}
+_NO = ("n", "no", "")
+# What `input()` raises where it turns out that nobody can be asked.
+NOBODY = "StdinNotImplementedError"
+
+
+@dataclass(frozen=True)
+class Person:
+    """A surface for questions. `there` says whether the turn that asks has a person at all;
+    `waits` is called where a question has to wait until a cell can ask it; `interrupted` when
+    the person interrupts instead of answering."""
+
+    shell: Any
+    main: MainThread
+    there: Callable[[], bool]
+    owner: Callable[[], object]
+    waits: Callable[[], None]
+    interrupted: Callable[[], None]
+
+    async def __call__(self, question: Question) -> Answer | None:
+        if not self.there():
+            return None
+        if not self.main.answerable:
+            self.waits()
+        try:
+            said = await self.main.run(lambda: self._read(question), stdin=True, owner=self.owner())
+        except JobInterrupted:
+            self.interrupted()
+            await asyncio.Event().wait()  # until the call that asks is cancelled
+        except EOFError:
+            said = ""
+        except Exception as error:
+            if type(error).__name__ != NOBODY:
+                raise
+            return None
+        return answer_of(question, said)
+
+    def _read(self, question: Question) -> str:
+        """The view has shown the question; only the answer is asked for here."""
+        sys.stdout.flush()
+        if not compat.in_kernel(self.shell):
+            _forget_typed()
+        return input(_prompt(question))
+
+
+def answer_of(question: Question, said: str) -> Answer:
+    """What the person typed, as an answer. For an approval, Enter and any other word deny."""
+    said = said.strip()
+    if question.kind == "approval":
+        choice = _CHOICES.get(said.lower(), DENY)
+        words = said if choice == DENY and said.lower() not in _NO else ""
+        return Answer(question.id, choice, words)
+    if said.isdecimal() and 1 <= int(said) <= len(question.choices):
+        said = question.choices[int(said) - 1]
+    return Answer(question.id, said if said in question.choices else "", said)
+
+
+def _prompt(question: Question) -> str:
+    if question.kind == "approval":
+        return APPROVAL_PROMPT
+    return "a number, or in your own words: " if question.choices else "your answer: "
+
+
+def _forget_typed() -> None:
+    """Keys pressed before a question was there answer nothing."""
+    with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
+        termios = importlib.import_module("termios")
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)

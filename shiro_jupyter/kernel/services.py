@@ -1,0 +1,307 @@
+"""What the kernel's agent is made of, put together once: the composition root."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..core.agent import Agent, Limits
+from ..core.context.prompt import system_text
+from ..core.errors import UsageError
+from ..core.events import Event, Notice, TurnEnded, TurnStarted
+from ..core.memory.store import Memory
+from ..core.models.base import ModelClient
+from ..core.policy.gate import Gate
+from ..core.questions import Questions
+from ..core.sessions import catalogue
+from ..core.sessions.log import Opened, load_session, open_session
+from ..core.sessions.session import Session
+from ..core.settings import Loaded, Settings
+from ..core.tools.base import Tool
+from ..core.tools.shelf import tools_for
+from ..core.transcript import Assistant
+from ..core.workspace.clock import SystemClock
+from ..core.workspace.folders import user_folders
+from ..core.workspace.processes import Processes
+from ..core.workspace.project import find_project, notebook_path
+from ..views.feed import Feed
+from . import compat
+from .agent_thread import AgentThread
+from .choose_model import Models
+from .fix import prompt_of_error
+from .live import LiveKernel
+from .loopback import Loopback
+from .main_thread import MainThread
+from .memory_magics import MemoryMagics
+from .namespace import Namespace
+from .owner import CURRENT, Owner
+from .person import Person
+from .tools import InspectVariable, ListVariables, RunPython
+
+TICK_SECONDS = 0.1
+NO_MAIN = (
+    "The main thread waits at its prompt and cannot run anything for a turn in the background; "
+    "ask again without &."
+)
+WAITS = "A turn in the background waits for your answer: run %shiro to give it."
+
+
+class Services:
+    """One kernel's agent with all it needs. Methods say where they run; state of the turn, and
+    the views, belong to the agent's thread."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.environ = os.environ
+        self.clock = SystemClock()
+        self.folders = user_folders(os.environ)
+        notebook = notebook_path(os.environ, shell.user_ns.get("__vsc_ipynb_file__"))
+        self.project = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
+        self.memory = Memory(self.project, self.folders, self.clock)
+        self.memory_magics = MemoryMagics(lambda: self.memory, self.emit_from_main)
+        self.processes = Processes(os.environ, self.folders.data / "outputs")
+        self.models = Models(self.folders, self.processes)
+        self.feed = Feed(self.clock.monotonic)
+        self.main = MainThread(self.interrupt, self._unserved)
+        self.live = LiveKernel(shell, self.main)
+        self.gate = Gate()
+        self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
+        self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
+        self.opened: Opened | None = None
+        self._turns = 0
+        self.agent: Agent | None = None
+        self._in_force: Loaded | None = None
+        self._told: set[str] = set()
+        person = Person(
+            shell,
+            self.main,
+            there=lambda: bool((owner := CURRENT.get()) and owner.person),
+            owner=CURRENT.get,
+            waits=lambda: self.emit(Notice(WAITS)),
+            interrupted=lambda: self._interrupt(CURRENT.get()),
+        )
+        self.questions = Questions(self.emit, [person])
+        self._loopback = Loopback(
+            lambda: compat.connection_file(shell),
+            lambda: compat.awaits(shell),
+            lambda: self.main.pending,
+            self.main.refuse,
+        )
+        self._process = os.getpid()
+        atexit.register(self.close)
+
+    @cached_property
+    def thread(self) -> AgentThread:
+        """Started by the first prompt."""
+        return AgentThread()
+
+    # -- on main, or any thread ------------------------------------------------------------
+
+    def settings(self, **flags: object) -> Loaded:
+        """The settings as they are now; these flags hold for one turn. Raises `SettingsError`."""
+        return Settings.load(
+            environ=self.environ,
+            folders=self.folders,
+            project=self.project,
+            flags={**self.flags, **flags},
+            stored_key=self.models.stored_key,
+        )
+
+    def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
+        settings = loaded.settings
+        namespace = Namespace(self.shell, show_values=not settings.schema_only)
+        kernel = (ListVariables(namespace), InspectVariable(namespace), RunPython(self.live))
+        return tools_for(settings.tool_sets, kernel)
+
+    def prompt_of_error(self, words: str = "") -> str:
+        """The prompt for the last error of a cell, empty where none has failed."""
+        result = compat.failure(getattr(self.shell, "last_execution_result", None))
+        failure = result or self.failure
+        if failure is None:
+            return ""
+        namespace = Namespace(self.shell)
+        return prompt_of_error(*failure, namespace.variables(), namespace.inspect, words)
+
+    def until_answered(self) -> concurrent.futures.Future[None]:
+        """Done when no question waits for a cell any more."""
+
+        async def wait() -> None:
+            while self.main.questions:
+                await asyncio.sleep(TICK_SECONDS)
+
+        return self.thread.spawn(wait)
+
+    def interrupt(self, owner: object = None) -> None:
+        """What Interrupt and ctrl-c do; from a signal handler or any thread."""
+        self.thread.call(self._interrupt, owner)
+
+    def emit_from_main(self, event: Event) -> None:
+        """An event of a magic. Before the first prompt there is nobody to hear it."""
+        if "thread" in self.__dict__:
+            self.thread.call(self.feed.emit, event)
+
+    def close(self) -> None:
+        """End the turn, the thread and every child, and write what is pending."""
+        atexit.unregister(self.close)
+        if os.getpid() != self._process:
+            return
+        if "thread" in self.__dict__:
+            self.thread.close()
+        self.models.close()
+        self.processes.end_all()
+        if self.opened:
+            self.opened.log.flush()
+
+    # -- on the agent's thread ---------------------------------------------------------------
+
+    async def turn(self, owner: Owner, prompt: str) -> TurnEnded:
+        """Run a prompt to its end, behind those before it; the reply is complete then."""
+        owner.task = asyncio.current_task()
+        agent = self._agent(owner)
+        self._turns += 1
+        ticking = asyncio.create_task(self._tick(owner))
+        try:
+            ended = await agent.submit(prompt)
+        except asyncio.CancelledError:
+            ended = TurnEnded(0, "interrupted", "The prompt was taken off the queue.")
+        finally:
+            self._turns -= 1
+            ticking.cancel()
+        answer = answer_of(agent.session, ended.turn)
+        if ended.outcome == "answered" and owner.record:
+            owner.record(answer)
+        owner.reply.finish(ended, answer)
+        return ended
+
+    def emit(self, event: Event) -> None:
+        owner = CURRENT.get()
+        if owner and isinstance(event, TurnStarted):
+            owner.started = True
+            self._hold(owner.loaded)
+            owner.unsubscribe = self.feed.subscribe(owner)
+        self.feed.emit(event)
+        if self.opened:
+            self.opened.log.heard(event)
+        if owner and isinstance(event, TurnStarted):
+            self._tell(owner.loaded.notices)
+        if owner and isinstance(event, TurnEnded):
+            owner.unsubscribe()
+
+    async def switch(self, opened: Opened | None) -> None:
+        """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
+        if self._turns:
+            raise UsageError("A turn is running: wait for it or interrupt it first.")
+        if self.opened:
+            self.opened.log.flush()
+        self.opened, self.agent = opened, None
+
+    async def resume(self, which: str) -> Session:
+        """Open the session with this beginning of an id, or the project's newest ("latest")."""
+        folder = self.folders.sessions_dir
+        if which == "latest":
+            mine = self.opened.session.id if self.opened else ""
+            listing = catalogue.newest(folder, self.project, apart_from=mine)
+            if listing is None:
+                raise UsageError("There is no earlier session of this project.")
+            path = listing.path
+        else:
+            path = catalogue.find(folder, which)
+        opened = load_session(path, clock=self.clock, tell=self._notice)
+        await self.switch(opened)
+        self._tell(opened.notices)
+        return opened.session
+
+    def _agent(self, owner: Owner) -> Agent:
+        if self.agent is None:
+            self.agent = self._made(owner.loaded)
+        return self.agent
+
+    def _made(self, loaded: Loaded) -> Agent:
+        """The agent of a session; tools and system text stay as they are until its end."""
+        if self.opened is None:
+            self.opened = open_session(
+                self.folders.sessions_dir,
+                project=self.project,
+                clock=self.clock,
+                tell=self._notice,
+                cwd=Path.cwd(),
+            )
+        tools = self.tools(loaded)
+        memory = self.memory.block() if loaded.settings.memory else ""
+        system = system_text(self.project, [tool.name for tool in tools], memory)
+        return Agent(
+            session=self.opened.session,
+            model=self._client,
+            tools=tools,
+            system=lambda: system,
+            gate=self.gate,
+            project=self.project,
+            processes=self.processes,
+            clock=self.clock,
+            emit=self.emit,
+            ask=self.questions.ask,
+            flush=self.opened.log.flush,
+        )
+
+    async def _client(self) -> ModelClient:
+        assert self._in_force is not None and self.opened is not None
+        client = await self.models.client(self._in_force, self._notice)
+        self.opened.session.set_model(client.profile.model)
+        return client
+
+    def _hold(self, loaded: Loaded) -> None:
+        """These settings are in force from this turn on."""
+        settings = loaded.settings
+        self._in_force = loaded
+        self.gate.mode, self.gate.yolo = settings.mode, settings.yolo
+        self.gate.rules = settings.rules
+        if self.agent:
+            self.agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
+
+    def _interrupt(self, owner: object) -> None:
+        if isinstance(owner, Owner) and owner.task and not owner.started:
+            owner.task.cancel()  # it waits behind another turn, which goes on
+        elif self.agent:
+            self.agent.interrupt()
+
+    def _unserved(self) -> None:
+        self.thread.call(self._seek_main)
+
+    def _seek_main(self) -> None:
+        """Have main run what waits, though no cell of ours runs."""
+        if not self.main.pending:
+            return
+        if compat.in_kernel(self.shell):
+            self._loopback.ask()
+        elif not compat.has_prompt(self.shell):
+            self.main.refuse(NO_MAIN)
+        elif not compat.call_at_prompt(self.shell, self.main.drain_blocking):
+            # It runs something of the person's: when that has ended.
+            self.thread.loop.call_later(TICK_SECONDS, self._seek_main)
+
+    async def _tick(self, owner: Owner) -> None:
+        while owner.ticks:
+            await asyncio.sleep(TICK_SECONDS)
+            if owner.started:
+                owner.tick(self.clock.monotonic())
+
+    def _notice(self, text: str) -> None:
+        self.emit(Notice(text))
+
+    def _tell(self, notices: tuple[str, ...]) -> None:
+        """Each sentence once a kernel."""
+        for notice in (*notices, *self.memory.problems()):
+            if notice not in self._told:
+                self._told.add(notice)
+                self.emit(Notice(notice))
+
+
+def answer_of(session: Session, turn: int) -> str:
+    """The model's words in the last step of a turn."""
+    said = [item for item in session.items if isinstance(item, Assistant) and item.turn == turn]
+    return "\n\n".join(item.text for item in said if item.step == said[-1].step)
