@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import ModuleType
 from typing import Any
 
 from IPython.core.magic import no_var_expand
@@ -18,6 +20,7 @@ from ..core.memory.index import KINDS, Kind
 from ..core.memory.repository import repository_of
 from ..core.memory.store import Found, Memory, Scope
 from ..views.visible import visible
+from .frames import TABLE_ERRORS, frame_of, is_frame
 
 REMEMBER_USAGE = f"%remember [{'|'.join(KINDS)}] [--global] TEXT"
 RECALL_USAGE = "%recall QUERY [--why]"
@@ -27,18 +30,21 @@ FORGET_USAGE = "%forget [--global] TEXT"
 _HISTORY = re.compile(r"[~\d/][~\d/:\s-]*")
 _KIND = re.compile(rf"\(?({'|'.join(KINDS)})\)?:?(?:\s+|$)")
 
-# Where a memory is being made: what the trailing comment tells, by field.
-About = Mapping[str, Sequence[str]]
+# Tables looked at for their columns.
+TABLES = 20
 
 
 def remember_line(
-    memory: Memory, text: str, about: About | None = None
+    memory: Memory, text: str, namespace: Mapping[str, object] | None = None
 ) -> tuple[str, Event | None]:
-    """Record what follows the flags and the kind; what was taken, and the event of a change."""
+    """Record what follows the flags and the kind; what was taken, and the event of a change.
+
+    `namespace` are the live variables, which tell what is being worked on.
+    """
     scope, kind, rest = _taken(text)
     if not rest:
         raise UsageError(f"Say what to remember: {REMEMBER_USAGE}")
-    done = memory.remember(rest, kind, scope, about=_about(memory) | dict(about or {}))
+    done = memory.remember(rest, kind, scope, about=_about(memory, rest, namespace or {}))
     entry = done.entry
     if not done.stored:
         said = f"Already recorded: [{entry.stamp}] ({entry.kind}) {entry.said}"
@@ -81,23 +87,21 @@ def is_history(text: str) -> bool:
 class MemoryMagics:
     """The three magics over a memory that is made at first use.
 
-    `emit` takes the event of a change where a feed exists. `about` tells what is being worked
-    on: modules and frame columns of the kernel.
+    `emit` takes the event of a change where a feed exists.
     """
 
     def __init__(
-        self,
-        memory: Callable[[], Memory],
-        emit: Callable[[Event], None] = lambda event: None,
-        about: Callable[[], About] = dict,
+        self, memory: Callable[[], Memory], emit: Callable[[Event], None] = lambda event: None
     ) -> None:
-        self._memory, self._emit, self._about = memory, emit, about
+        self._memory, self._emit = memory, emit
+        self._namespace: Mapping[str, object] = {}
         self._history: Callable[[str], object] | None = None
 
     def register(self, shell: Any) -> None:
         """Take the three names. IPython's own `%recall` must stand in its place then."""
         # Not read from the table: newer IPythons keep a stand-in there that would find ours.
         self._history = shell.find_line_magic("recall")
+        self._namespace = shell.user_ns
         for name in ("remember", "recall", "forget"):
             shell.register_magic_function(getattr(self, name), "line", name)
 
@@ -108,7 +112,7 @@ class MemoryMagics:
         Record one line for good, in this project's .shiro/memory/MEMORY.md, or with --global
         about you for all projects. Words like #orders at the end are tags; -- ends the flags.
         """
-        self._run(lambda: remember_line(self._memory(), line, self._about()))
+        self._run(lambda: remember_line(self._memory(), line, self._namespace))
 
     @no_var_expand
     def recall(self, line: str) -> None:
@@ -169,13 +173,28 @@ def _flag(text: str, flag: str) -> tuple[bool, str]:
     return (True, rest.strip()) if first == flag else (False, text.strip())
 
 
-def _about(memory: Memory) -> dict[str, Sequence[str]]:
+def _about(memory: Memory, text: str, namespace: Mapping[str, object]) -> dict[str, Sequence[str]]:
     notebook, repository = memory.project.notebook, repository_of(memory.project.root)
+    shown = [value for name, value in namespace.items() if not name.startswith("_")]
+    words = set(re.findall(r"\w+", text))
+    modules = [value.__name__ for value in shown if type(value) is ModuleType]
     return {
         "notebook": [notebook.name] if notebook else [],
+        "modules": list(dict.fromkeys(name.partition(".")[0] for name in modules)),
+        # Only a handful is kept: those that the text names come first.
+        "columns": sorted(_columns(shown), key=lambda name: name not in words),
         "branch": [repository.branch()] if repository else [],
         "source": ["user"],
     }
+
+
+def _columns(values: Sequence[object]) -> list[str]:
+    names: dict[str, None] = {}
+    for value in list(filter(is_frame, values))[-TABLES:]:
+        with suppress(*TABLE_ERRORS):
+            frame = frame_of(value)
+            names |= dict.fromkeys(frame.names() if frame and not frame.single else ())
+    return list(names)
 
 
 def _place(memory: Memory, scope: Scope) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from matplotlib import pyplot
 from traitlets.config import Config
 
 from shiro_jupyter.core.errors import MemoryRefused, TextRefused, UsageError
@@ -82,9 +84,12 @@ def test_the_comment_tells_what_was_worked_on(tmp_path: Path, memory: Memory) ->
     head.parent.mkdir()
     head.write_text("ref: refs/heads/fix/dates\n")
     memory.project = Project(memory.project.root, tmp_path / "eda.ipynb")
-    remember_line(memory, "dates are day-first", {"modules": ["pandas"], "columns": ["a", "b"]})
+    table = pandas.DataFrame({name: [1] for name in ("a", "b", "c", "d", "e", "order_date")})
+    namespace = {"pd": pandas, "plt": pyplot, "_hidden": sys, "df": table, "s": table["a"], "n": 5}
+    remember_line(memory, "order_date is day-first", namespace)
     assert memory.entries()[0].entry.about == (
-        "notebook: eda.ipynb; modules: pandas; columns: a, b; branch: fix/dates; source: user"
+        "notebook: eda.ipynb; modules: pandas, matplotlib; columns: order_date, a, b, c, d; "
+        "branch: fix/dates; source: user"
     )
 
 
@@ -149,7 +154,7 @@ def test_the_magics_take_the_line_as_typed_and_report(
     memory: Memory, shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events: list[Event] = []
-    MemoryMagics(lambda: memory, events.append, lambda: {"modules": ["pandas"]}).register(shell)
+    MemoryMagics(lambda: memory, events.append).register(shell)
     shell.user_ns["y"] = "EXPANDED"
     shell.run_line_magic("remember", "gotcha keep $y and {y}")
     shell.run_line_magic("recall", "keep")
