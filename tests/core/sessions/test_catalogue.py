@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiro_jupyter.core.errors import UsageError
+from shiro_jupyter.core.sessions.catalogue import find, newest, sessions, short_ids
+from shiro_jupyter.core.sessions.log import open_session
+from shiro_jupyter.core.sessions.session import new_id
+from shiro_jupyter.core.transcript import User
+from shiro_jupyter.core.workspace.clock import SystemClock
+from shiro_jupyter.core.workspace.project import Project
+
+Make = Callable[..., str]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "sessions"
+
+
+@pytest.fixture
+def make(folder: Path) -> Make:
+    """A saved session; each is a second newer than the one before."""
+    made = iter(range(1, 100))
+
+    def session(title: str = "x", project: str = "/p", notebook: str = "", id_: str = "") -> str:
+        place = Project(Path(project), Path(notebook) if notebook else None)
+        opened = open_session(
+            folder, project=place, clock=SystemClock(), tell=pytest.fail, model="m"
+        )
+        opened.session.append(User(title, 1))
+        opened.log.flush()
+        path = opened.log.path
+        if id_:
+            path = path.rename(folder / f"{id_}.jsonl")
+        stamp = 1_700_000_000 + next(made)
+        os.utime(path, (stamp, stamp))
+        return path.stem
+
+    return session
+
+
+def test_the_newest_come_first_and_fifteen_are_listed(folder: Path, make: Make) -> None:
+    ids = [make(f"prompt {n}") for n in range(17)]
+    listed = sessions(folder)
+    assert [each.id for each in listed] == ids[:1:-1]
+    assert listed[0].title == "prompt 16" and listed[0].model == "m" and listed[0].created
+    assert len(sessions(folder, limit=100)) == 17
+
+
+def test_a_long_prompt_makes_a_short_title(folder: Path, make: Make) -> None:
+    make("word " * 100)
+    assert len(sessions(folder)[0].title) == 60
+
+
+def test_a_project_and_a_notebook_see_their_own(folder: Path, make: Make) -> None:
+    a, b, c = make(project="/p", notebook="/p/a.ipynb"), make(project="/p"), make(project="/q")
+    assert [each.id for each in sessions(folder, project=Path("/p"))] == [b, a]
+    assert [each.id for each in sessions(folder, notebook=Path("/p/a.ipynb"))] == [a]
+    assert [each.id for each in sessions(folder)] == [c, b, a]
+
+
+def test_a_notebook_goes_on_with_its_own_newest_else_with_the_projects(
+    folder: Path, make: Make
+) -> None:
+    assert newest(folder, Project(Path("/p"))) is None
+    a, b = make(project="/p", notebook="/p/a.ipynb"), make(project="/p")
+    in_a, in_new = (Project(Path("/p"), Path(f"/p/{name}.ipynb")) for name in ("a", "new"))
+
+    def of(project: Project, apart_from: str = "") -> str:
+        listing = newest(folder, project, apart_from=apart_from)
+        return listing.id if listing else ""
+
+    assert (of(in_a), of(in_new), of(Project(Path("/p")))) == (a, b, b)
+    assert of(in_a, apart_from=a) == b
+    assert of(Project(Path("/q"))) == ""
+
+
+def test_a_unique_beginning_finds_a_session(folder: Path, make: Make) -> None:
+    make("one", id_="aaaa-1"), make("two", id_="aaaa-2"), make("three", id_="bbbb-1")
+    assert find(folder, "b").stem == "bbbb-1"
+    assert find(folder, " AAAA-2 ").stem == "aaaa-2"
+    with pytest.raises(UsageError, match=r"aaaa-2 \(two\), aaaa-1 \(one\)"):
+        find(folder, "aaaa")
+    with pytest.raises(UsageError, match="No session begins with c"):
+        find(folder, "c")
+    with pytest.raises(UsageError, match="Name a session"):
+        find(folder, " ")
+
+
+def test_a_whole_id_is_never_ambiguous(folder: Path, make: Make) -> None:
+    make(id_="aaaa"), make(id_="aaaa-1")
+    assert find(folder, "aaaa").stem == "aaaa"
+
+
+def test_corrupt_files_are_skipped(folder: Path, make: Make) -> None:
+    good = make("good")
+    (folder / "empty.jsonl").touch()
+    (folder / "noise.jsonl").write_bytes(os.urandom(200))
+    (folder / "nul.jsonl").write_bytes(b"\0" * 5000)
+    (folder / "later.jsonl").write_text('{"shiro_session": 99, "id": "x"}\n')
+    (folder / "odd.jsonl").write_text('{"shiro_session": 1, "project": 7}\n')
+    (folder / "folder.jsonl").mkdir()
+    (folder / "gone.jsonl").symlink_to(folder / "nowhere")
+    assert {each.id for each in sessions(folder)} == {good, "odd"}
+    assert sessions(folder / "missing") == []
+
+
+@given(st.lists(st.uuids().map(str), min_size=1, max_size=20, unique=True))
+def test_short_ids_tell_sessions_apart(ids: list[str]) -> None:
+    short = short_ids(ids)
+    for each in ids:
+        assert [other for other in ids if other.startswith(short[each])] == [each]
+
+
+def test_ids_made_together_are_shown_long_enough() -> None:
+    ids = [new_id() for _ in range(5)]
+    assert len(set(short_ids(ids).values())) == 5
+    assert all(len(each) >= 8 for each in short_ids(ids).values())
