@@ -174,27 +174,28 @@ def _flag(text: str, flag: str) -> tuple[bool, str]:
 
 
 def _about(memory: Memory, text: str, namespace: Mapping[str, object]) -> dict[str, Sequence[str]]:
+    """Of all that is at hand, what the text names comes first: only a handful is kept."""
     notebook, repository = memory.project.notebook, repository_of(memory.project.root)
-    shown = [value for name, value in namespace.items() if not name.startswith("_")]
     words = set(re.findall(r"\w+", text))
-    modules = [value.__name__ for value in shown if type(value) is ModuleType]
+    shown = {name: value for name, value in namespace.items() if not name.startswith("_")}
+    modules = [value.__name__ for value in shown.values() if type(value) is ModuleType]
+    tables = [name for name in reversed(shown) if is_frame(shown[name])][:TABLES]
+    tables.sort(key=lambda name: name not in words)
+    columns = [column for name in tables for column in _columns(shown[name])]
     return {
         "notebook": [notebook.name] if notebook else [],
         "modules": list(dict.fromkeys(name.partition(".")[0] for name in modules)),
-        # Only a handful is kept: those that the text names come first.
-        "columns": sorted(_columns(shown), key=lambda name: name not in words),
+        "columns": sorted(dict.fromkeys(columns), key=lambda name: name not in words),
         "branch": [repository.branch()] if repository else [],
         "source": ["user"],
     }
 
 
-def _columns(values: Sequence[object]) -> list[str]:
-    names: dict[str, None] = {}
-    for value in list(filter(is_frame, values))[-TABLES:]:
-        with suppress(*TABLE_ERRORS):
-            frame = frame_of(value)
-            names |= dict.fromkeys(frame.names() if frame and not frame.single else ())
-    return list(names)
+def _columns(value: object) -> list[str]:
+    with suppress(*TABLE_ERRORS):
+        frame = frame_of(value)
+        return frame.names() if frame and not frame.single else []
+    return []
 
 
 def _place(memory: Memory, scope: Scope) -> str:

@@ -85,8 +85,17 @@ def test_the_comment_tells_what_was_worked_on(tmp_path: Path, memory: Memory) ->
     head.write_text("ref: refs/heads/fix/dates\n")
     memory.project = Project(memory.project.root, tmp_path / "eda.ipynb")
     table = pandas.DataFrame({name: [1] for name in ("a", "b", "c", "d", "e", "order_date")})
-    namespace = {"pd": pandas, "plt": pyplot, "_hidden": sys, "df": table, "s": table["a"], "n": 5}
-    remember_line(memory, "order_date is day-first", namespace)
+    other = pandas.DataFrame({"x": [1]})
+    namespace = {
+        "pd": pandas,
+        "plt": pyplot,
+        "_hidden": sys,
+        "orders": table,
+        "other": other,
+        "series": table["a"],
+        "number": 5,
+    }
+    remember_line(memory, "order_date of orders is day-first", namespace)
     assert memory.entries()[0].entry.about == (
         "notebook: eda.ipynb; modules: pandas, matplotlib; columns: order_date, a, b, c, d; "
         "branch: fix/dates; source: user"
