@@ -23,6 +23,7 @@ from shiro_jupyter.kernel.memory_magics import (
     recall_line,
     remember_line,
 )
+from tests.support.kernels import running_kernel
 from tests.support.memories import maker
 
 ROOT = Path(__file__).parents[2]
@@ -193,3 +194,26 @@ def test_neither_sdk_nor_pydantic_is_loaded() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.kernel
+def test_in_a_kernel_without_a_model(tmp_path: Path) -> None:
+    with running_kernel(folder=tmp_path) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        kernel.run("x = 5")
+        kernel.run("%history -n 1")  # loads IPython's own %recall, where it comes late
+        line = "what does -c do? {x} $x 'q\" !ls #tag"
+        taken = kernel.run(f"%remember gotcha {line}")
+        assert f"Remembered as gotcha: {line}\n" in taken.stdout and taken.status == "ok"
+        assert str(tmp_path / ".shiro") in taken.stdout
+        assert f"(gotcha) {line} <!--" in (tmp_path / ".shiro/memory/MEMORY.md").read_text()
+        assert line in kernel.run("%recall what does -c do?").stdout
+        assert kernel.run("%recall 2").reply["payload"][0]["text"] == "x = 5"
+        blank = kernel.run("%recall")
+        assert "Say what to recall" in blank.stream("stderr") and blank.status == "ok"
+        assert "Forgotten" in kernel.run("%forget what does").stdout
+        assert kernel.run("%recall -c").stdout.startswith("Nothing recorded yet")
+        assert kernel.value("'openai' in __import__('sys').modules") == "False"
+        kernel.run("%unload_ext shiro_jupyter")
+        assert kernel.run("%recall 2").reply["payload"][0]["text"] == "x = 5"
+        assert kernel.run("%remember gone").reply["ename"] == "UsageError"
