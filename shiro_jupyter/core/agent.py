@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,17 +21,22 @@ from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Reque
 from .models.patience import patient
 from .policy.gate import Gate
 from .sessions.session import Session
-from .tools.base import Parameters, Tool, ToolContext, ToolResult, bounded
-from .transcript import Assistant, Call, Item, Note, Result, User
+from .tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded
+from .transcript import Assistant, Call, Item, Note, Outcome, Result, User
 from .workspace.clock import Clock
+from .workspace.output import HeadAndTail
 from .workspace.processes import Processes
 from .workspace.project import Project
+from .workspace.threads import settled
 
 log = logging.getLogger("shiro")
 
 # What the model reads where a call has no result of its own.
 INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
 SKIPPED = "Not executed: the turn ended before this call ran."
+
+# Seconds that an ending turn waits for a call which will not end; then it is left behind.
+PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,7 @@ class Agent:
 
     async def submit(self, prompt: str) -> TurnEnded:
         """Run a turn, after those submitted before it. Never raises for what went wrong."""
-        waits = self._one_at_a_time.locked()
+        waits = self._one_at_a_time.locked() or bool(self._queue)
         if waits:
             self._queue.append(prompt)
             self.emit(events.QueueChanged(tuple(self._queue)))
@@ -138,7 +144,7 @@ class Agent:
             # Stopped before its first step, or our own caller was cancelled (the host is
             # closing): end the turn in good order.
             self._turn.cancel()
-            await asyncio.wait({self._turn})
+            await settled(self._turn)
             outcome, reason = "interrupted", ""
             if not self._turn.cancelled():
                 outcome, reason = self._turn.result()
@@ -190,8 +196,8 @@ class Agent:
                 calls = await self._step(client, turn, step)
                 if not calls:
                     return
-                for call in calls:
-                    await self._answer_call(call, turn)
+                outcomes = [await self._answer_call(call, turn) for call in calls]
+                self._check_malformed(turn, outcomes)
             raise LimitReached(
                 f"Stopped after {self.limits.steps} steps; say “go on” to give it as many again."
             )
@@ -212,18 +218,19 @@ class Agent:
         turn.heard = False
         finished: Finished | None = None
         try:
-            async for piece in patient(client, request, self.clock, self.emit):
-                match piece:
-                    case TextPiece(text):
-                        heard.append(text)
-                        turn.heard = True
-                        self.emit(events.TextDelta(text))
-                    case ReasoningPiece(text):
-                        self.emit(events.ReasoningDelta(text))
-                    case CallPiece(call_id, name):
-                        self.emit(events.ToolStarted(call_id, name))
-                    case Finished():
-                        finished = piece
+            async with aclosing(patient(client, request, self.clock, self.emit)) as pieces:
+                async for piece in pieces:
+                    match piece:
+                        case TextPiece(text):
+                            heard.append(text)
+                            turn.heard = True
+                            self.emit(events.TextDelta(text))
+                        case ReasoningPiece(text):
+                            self.emit(events.ReasoningDelta(text))
+                        case CallPiece(call_id, name):
+                            self.emit(events.ToolStarted(call_id, name))
+                        case Finished():
+                            finished = piece
         except BaseException:
             # Text that the person has seen stays in the conversation; half calls do not.
             if text := "".join(heard).strip():
@@ -246,23 +253,27 @@ class Agent:
                 f"Stopped after {spent:.0f} s of model time; say “go on” to give it as long again."
             )
 
-    # -- one call ------------------------------------------------------------------------
-
-    async def _answer_call(self, call: Call, turn: Turn) -> None:
-        started = self.clock.monotonic()
-        result = await self._result_of(call)
-        seconds = self.clock.monotonic() - started
-        turn.uncounted += seconds
-        self.session.append(Result(call.call_id, result.outcome, result.text, call.turn, call.step))
-        self.emit(
-            events.ToolFinished(call.call_id, call.name, result.outcome, result.text, seconds)
-        )
-        turn.malformed = turn.malformed + 1 if result.outcome == "invalid_arguments" else 0
+    def _check_malformed(self, turn: Turn, outcomes: Sequence[Outcome]) -> None:
+        """A reply is malformed where none of its calls could be understood."""
+        malformed = all(outcome == "invalid_arguments" for outcome in outcomes)
+        turn.malformed = turn.malformed + 1 if malformed else 0
         if turn.malformed >= self.limits.malformed:
             raise LimitReached(
-                f"Stopped: the model made {turn.malformed} malformed calls in a row; "
+                f"Stopped: the model made {turn.malformed} malformed replies in a row; "
                 "ask in other words or choose another model with /model."
             )
+
+    # -- one call ------------------------------------------------------------------------
+
+    async def _answer_call(self, call: Call, turn: Turn) -> Outcome:
+        started = self.clock.monotonic()
+        await asyncio.sleep(0)  # a turn that was ended meanwhile begins no further call
+        try:
+            result = await self._result_of(call)
+        finally:
+            turn.uncounted += self.clock.monotonic() - started
+        self._close(call, result, self.clock.monotonic() - started)
+        return result.outcome
 
     async def _result_of(self, call: Call) -> ToolResult:
         """The one result of a call, whatever happens to it."""
@@ -271,7 +282,7 @@ class Agent:
             self.emit(events.ToolCalled(call.call_id, call.name, ""))
             names = ", ".join(self._by_name)
             return ToolResult("invalid_arguments", f"No tool {call.name!r}; there are {names}.")
-        said: list[str] = []
+        said = HeadAndTail(OUTPUT_LIMIT)
         running = Running(asyncio.create_task(self._use(tool, call, said)))
         self._running = running
         try:
@@ -279,21 +290,23 @@ class Agent:
         except asyncio.CancelledError:
             ours = asyncio.current_task()
             if ours is None or not ours.cancelling():
-                return ToolResult("interrupted", bounded(INTERRUPTED + "".join(said)))
-            try:  # the turn is ending: the call first
-                running.task.cancel()
-                await asyncio.wait({running.task})
-            finally:
-                self._append_interrupted(call, said)
+                return ToolResult("interrupted", bounded(INTERRUPTED + said.text()))
+            # The turn is ending: the call first. What came of it after all stands.
+            running.task.cancel()
+            await settled(running.task, PATIENCE)
+            if running.task.done() and not running.task.cancelled():
+                self._close(call, running.task.result())
+            else:
+                self._close(call, ToolResult("interrupted", bounded(INTERRUPTED + said.text())))
             raise
         finally:
             self._running = None
 
-    async def _use(self, tool: Tool[Any], call: Call, said: list[str]) -> ToolResult:
+    async def _use(self, tool: Tool[Any], call: Call, said: HeadAndTail) -> ToolResult:
         """The tool boundary: parse, ask, run; what the model can mend becomes its result."""
 
         def output(text: str) -> None:
-            said.append(text)
+            said.add(text)
             self.emit(events.ToolOutput(call.call_id, text))
 
         context = ToolContext(
@@ -355,10 +368,11 @@ class Agent:
 
     # -- endings -------------------------------------------------------------------------
 
-    def _append_interrupted(self, call: Call, said: list[str]) -> None:
-        text = bounded(INTERRUPTED + "".join(said))
-        self.session.append(Result(call.call_id, "interrupted", text, call.turn, call.step))
-        self.emit(events.ToolFinished(call.call_id, call.name, "interrupted", text))
+    def _close(self, call: Call, result: ToolResult, seconds: float = 0.0) -> None:
+        self.session.append(Result(call.call_id, result.outcome, result.text, call.turn, call.step))
+        self.emit(
+            events.ToolFinished(call.call_id, call.name, result.outcome, result.text, seconds)
+        )
 
     def _close_open_calls(self, turn: Turn) -> None:
         """Every call of the turn gets its one result, so that the next request is whole."""
@@ -369,8 +383,7 @@ class Agent:
             elif isinstance(item, Result):
                 open_calls.pop(item.call_id, None)
         for call in open_calls.values():
-            self.session.append(Result(call.call_id, "skipped", SKIPPED, call.turn, call.step))
-            self.emit(events.ToolFinished(call.call_id, call.name, "skipped", SKIPPED))
+            self._close(call, ToolResult("skipped", SKIPPED))
 
     def _unqueue(self, prompt: str) -> None:
         self._queue.remove(prompt)

@@ -10,14 +10,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import ToolFailed
 from .output import Output
-from .threads import in_thread
+from .threads import in_thread, settled
 from .trees import MARK, Child, end_trees
 
 # Our own keys never reach a child; a host adds the names that the person lists.
@@ -132,7 +132,10 @@ class Processes:
         finally:
             try:
                 if not done.is_set():
-                    await _surely(self._ended(child, done))
+                    ending = asyncio.create_task(self._ended(child, done))
+                    if await settled(ending):
+                        raise asyncio.CancelledError
+                    ending.result()
                 elif not child.left:
                     self._children.discard(child)
             finally:
@@ -271,17 +274,3 @@ def _without_start_of(end: bytes, data: bytes) -> tuple[bytes, bytes]:
         if end.startswith(data[-size:]):
             return data[:-size], data[-size:]
     return data, b""
-
-
-async def _surely(work: Awaitable[None]) -> None:
-    """Await to the end, whatever cancels; a cancellation is raised afterwards."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    task.result()
-    if cancelled:
-        raise cancelled

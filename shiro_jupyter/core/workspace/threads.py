@@ -1,4 +1,4 @@
-"""Blocking work off the loop, on threads that never hold up an exit."""
+"""Blocking work off the loop, and work that must end whatever cancels."""
 
 from __future__ import annotations
 
@@ -39,3 +39,19 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
     threading.Thread(target=body, name="shiro-work", daemon=True).start()
     return await future
+
+
+async def settled(task: asyncio.Future[Any], seconds: float | None = None) -> bool:
+    """Wait for a task to end whatever cancels us meanwhile, `seconds` at most.
+
+    Returns whether we were cancelled.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = None if seconds is None else loop.time() + seconds
+    cancelled = False
+    while not task.done() and (deadline is None or loop.time() < deadline):
+        try:
+            await asyncio.wait({task}, timeout=deadline and deadline - loop.time())
+        except asyncio.CancelledError:
+            cancelled = True
+    return cancelled

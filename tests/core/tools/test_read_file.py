@@ -215,6 +215,6 @@ def test_a_damaged_notebook_is_still_shown(bench: Bench) -> None:
         },
     )
     text = read(bench, content, "nb.ipynb")
-    assert "# --- cell 5, unknown ---" in text
+    assert "# --- cell 4, unknown ---" in text
     assert "None" not in text
     assert "[a/json, 8 B]" in text

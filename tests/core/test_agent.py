@@ -1,0 +1,836 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shiro_jupyter.core import events
+from shiro_jupyter.core.agent import Limits
+from shiro_jupyter.core.errors import (
+    EndpointBusy,
+    EndpointRefused,
+    EndpointSilent,
+    EndpointUnreachable,
+    NotConfigured,
+    StreamBroken,
+)
+from shiro_jupyter.core.events import (
+    ALLOW,
+    ALLOW_SESSION,
+    DENY,
+    Answer,
+    Event,
+    Question,
+    TurnEnded,
+    Usage,
+)
+from shiro_jupyter.core.models.base import ModelClient
+from shiro_jupyter.core.models.scripted import ScriptedCall, Step
+from shiro_jupyter.core.policy.gate import Gate
+from shiro_jupyter.core.policy.rules import Rules
+from shiro_jupyter.core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from shiro_jupyter.core.tools.shelf import tools_for
+from shiro_jupyter.core.transcript import Assistant, Call, Note, Result, User
+from tests.support.agents import MadeClock, Stage, allows
+
+
+def bash(command: str, **more: Any) -> ScriptedCall:
+    return ScriptedCall("bash", {"command": command, **more})
+
+
+def read(path: str) -> ScriptedCall:
+    return ScriptedCall("read_file", {"path": path})
+
+
+def play(
+    root: Path,
+    *steps: Step,
+    prompts: tuple[str, ...] = ("go",),
+    then: Callable[[Stage], Awaitable[None]] | None = None,
+    **options: Any,
+) -> tuple[Stage, list[TurnEnded]]:
+    """Run the prompts one after the other and check what holds of every turn."""
+
+    async def run() -> tuple[Stage, list[TurnEnded]]:
+        stage = Stage(root / "project", steps, **options)
+        ended = [await stage.agent.submit(prompt) for prompt in prompts]
+        if then:
+            await then(stage)
+        await stage.check_whole()
+        stage.model.check()
+        return stage, ended
+
+    return asyncio.run(run())
+
+
+# -- a turn ------------------------------------------------------------------------------
+
+
+def test_a_turn_with_one_read(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/a.txt").write_text("one\ntwo\n")
+    stage, (ended,) = play(
+        tmp_path,
+        Step(calls=[read("a.txt")], usage=Usage(10, 2, 3, 1)),
+        Step("It says one and two.", usage=Usage(20, 10, 4, 0)),
+        prompts=("what is in a.txt?",),
+    )
+    assert stage.names() == [
+        "turn_started",
+        "step_started",
+        "tool_started",
+        "usage_reported",
+        "tool_called",
+        "tool_finished",
+        "step_started",
+        "text_delta",
+        "usage_reported",
+        "turn_ended",
+    ]
+    (called,) = stage.of(events.ToolCalled)
+    (finished,) = stage.of(events.ToolFinished)
+    assert (called.name, called.summary) == ("read_file", "a.txt")
+    assert (finished.outcome, finished.text) == ("ok", "1: one\n2: two")
+    assert ended == TurnEnded(1, "answered", usage=Usage(30, 12, 7, 1))
+    assert stage.session.usage == Usage(30, 12, 7, 1)
+    assert not stage.asked
+    first, second = stage.model.requests
+    assert (first.system, first.tools) == (second.system, second.tools)
+    assert second.items[: len(first.items)] == first.items
+    assert second.items[-1] == Result(called.call_id, "ok", "1: one\n2: two", 1, 1)
+    assert "Monday, 2026-01-05" in first.tail
+
+
+def test_calls_of_one_reply_are_answered_in_order(tmp_path: Path) -> None:
+    stage, _ = play(
+        tmp_path,
+        Step("First two looks.", calls=[read("missing"), ScriptedCall("list_dir")]),
+        Step("Nothing there."),
+    )
+    assert stage.outcomes() == ["failed", "ok"]
+    kinds = [type(item) for item in stage.session.items]
+    assert kinds == [User, Assistant, Call, Call, Result, Result, Assistant]
+
+
+def test_the_task_list_goes_with_every_request_and_is_never_stored(tmp_path: Path) -> None:
+    tasks = [{"text": "load", "status": "in_progress"}]
+    stage, _ = play(
+        tmp_path, Step(calls=[ScriptedCall("todo_write", {"todos": tasks})]), Step("Done.")
+    )
+    first, second = stage.model.requests
+    assert "[~] load" not in first.tail
+    assert "0/1 done" in second.tail
+    assert "[~] load" in second.tail
+    assert "[~] load" not in str(second.items[-1])
+    assert (first.system, first.tools) == (second.system, second.tools)
+
+
+# -- approvals ---------------------------------------------------------------------------
+
+
+def test_a_denied_command_leaves_nothing_and_the_next_turn_works(tmp_path: Path) -> None:
+    stage, ended = play(
+        tmp_path,
+        Step(calls=[bash("touch made.txt")]),
+        Step("I did not."),
+        Step("Hello."),
+        prompts=("make it", "hello"),
+        person=lambda question: Answer(question.id, DENY, "use made2.txt"),
+    )
+    assert [each.outcome for each in ended] == ["answered", "answered"]
+    (result,) = [item for item in stage.session.items if isinstance(item, Result)]
+    assert result.outcome == "refused"
+    assert result.text == "The person refused this call: use made2.txt"
+    assert not list((tmp_path / "project").iterdir())
+    (question,) = stage.asked
+    assert (question.title, question.preview) == ("Run this command?", "touch made.txt")
+    assert question.choices == (ALLOW, ALLOW_SESSION, DENY)
+    assert question.digest
+
+
+def test_where_nobody_is_there_a_call_is_refused_and_the_turn_goes_on(tmp_path: Path) -> None:
+    stage, (ended,) = play(tmp_path, Step(calls=[bash("touch made.txt")]), Step("I could not."))
+    assert ended.outcome == "answered"
+    assert stage.outcomes() == ["refused"]
+    assert "Nobody is there" in stage.of(events.ToolFinished)[0].text
+    assert "approval_requested" not in stage.names()
+    assert not list((tmp_path / "project").iterdir())
+
+
+def test_once_means_once_and_the_session_grant_covers_the_same_command(tmp_path: Path) -> None:
+    answers = iter([ALLOW, ALLOW_SESSION, DENY])
+    stage, _ = play(
+        tmp_path,
+        *(Step(calls=[bash(command)]) for command in ("echo 1", "echo 1", "echo 1", "echo 2")),
+        Step("Done."),
+        person=lambda question: Answer(question.id, next(answers)),
+    )
+    assert stage.outcomes() == ["ok", "ok", "ok", "refused"]
+    assert [question.preview for question in stage.asked] == ["echo 1", "echo 1", "echo 2"]
+
+
+def test_a_grant_does_not_outlive_its_session(tmp_path: Path) -> None:
+    steps = (Step(calls=[bash("echo 1")]), Step("Done."))
+    for _ in range(2):
+        stage, _ = play(
+            tmp_path, *steps, person=lambda question: Answer(question.id, ALLOW_SESSION)
+        )
+        assert len(stage.asked) == 1
+
+
+def test_deny_rules_hold_even_in_yolo_and_plan_mode_runs_nothing(tmp_path: Path) -> None:
+    rules = Rules.parse(deny=["bash(touch *)"])
+    for gate, outcomes in (
+        (Gate("yolo", rules), ["refused", "ok"]),
+        (Gate("plan", rules), ["refused", "refused"]),
+    ):
+        stage, _ = play(
+            tmp_path,
+            Step(calls=[bash("touch made.txt"), bash("echo hi")]),
+            Step("Done."),
+            gate=gate,
+            person=allows,
+        )
+        assert stage.outcomes() == outcomes
+        assert not stage.asked
+        assert not (tmp_path / "project/made.txt").exists()
+
+
+def test_an_answer_that_is_no_choice_allows_nothing(tmp_path: Path) -> None:
+    stage, _ = play(
+        tmp_path,
+        Step(calls=[bash("touch made.txt")]),
+        Step("No."),
+        person=lambda question: Answer(question.id, "yes please"),
+    )
+    assert stage.outcomes() == ["refused"]
+
+
+def test_waiting_for_the_person_does_not_count_as_time(tmp_path: Path) -> None:
+    clock: list[MadeClock] = []
+
+    def slow(question: Question) -> Answer:
+        clock[0].advance(1_000_000)
+        return allows(question)
+
+    async def run() -> None:
+        stage = Stage(
+            tmp_path / "project", [Step(calls=[bash("echo hi")]), Step("Done.")], person=slow
+        )
+        clock.append(stage.clock)
+        assert (await stage.agent.submit("go")).outcome == "answered"
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+# -- what a model does wrong -------------------------------------------------------------
+
+
+def test_an_unknown_tool_is_told_with_the_names_there_are(tmp_path: Path) -> None:
+    stage, (ended,) = play(tmp_path, Step(calls=[ScriptedCall("read_fil")]), Step("Sorry."))
+    assert ended.outcome == "answered"
+    assert stage.outcomes() == ["invalid_arguments"]
+    text = stage.of(events.ToolFinished)[0].text
+    assert text == "No tool 'read_fil'; there are read_file, list_dir, bash, todo_write, ask."
+
+
+@pytest.mark.parametrize("arguments", ["[1]", "not json", '{"path": "a', "null", '{"pth": "a"}'])
+def test_arguments_that_do_not_fit_come_back_with_the_schema(
+    tmp_path: Path, arguments: str
+) -> None:
+    call = ScriptedCall("read_file", arguments)
+    stage, (ended,) = play(tmp_path, Step(calls=[call]), Step("Sorry."))
+    assert ended.outcome == "answered"
+    assert stage.outcomes() == ["invalid_arguments"]
+    assert '"properties"' in stage.of(events.ToolFinished)[0].text
+
+
+def test_three_malformed_replies_in_a_row_end_the_turn(tmp_path: Path) -> None:
+    wrong = Step(calls=[ScriptedCall("nope"), ScriptedCall("read_file", "[]")])
+    good = Step(calls=[ScriptedCall("list_dir")])
+    stage, (ended,) = play(tmp_path, wrong, wrong, good, wrong, wrong, wrong)
+    assert ended.outcome == "limited"
+    assert ended.reason.startswith("Stopped: the model made 3 malformed replies in a row; ")
+    assert stage.outcomes() == ["invalid_arguments"] * 4 + ["ok"] + ["invalid_arguments"] * 6
+
+
+def test_a_reply_with_one_good_call_is_not_malformed(tmp_path: Path) -> None:
+    mixed = Step(calls=[ScriptedCall("list_dir"), ScriptedCall("nope")])
+    _, (ended,) = play(tmp_path, mixed, mixed, mixed, Step("Done."))
+    assert ended.outcome == "answered"
+
+
+def test_a_tool_that_breaks_is_a_failed_call(tmp_path: Path) -> None:
+    stage, (ended,) = play(
+        tmp_path, Step(calls=[ScriptedCall("odd", {"how": "break"})]), Step("Oh."), tools=[Odd()]
+    )
+    assert ended.outcome == "answered"
+    assert stage.outcomes() == ["failed"]
+    assert stage.of(events.ToolFinished)[0].text == "odd broke: ZeroDivisionError: it broke"
+
+
+def test_the_text_of_a_result_is_bounded(tmp_path: Path) -> None:
+    stage, _ = play(
+        tmp_path, Step(calls=[ScriptedCall("odd", {"how": "flood"})]), Step("Oh."), tools=[Odd()]
+    )
+    assert len(stage.of(events.ToolFinished)[0].text) < 30_100
+
+
+# -- limits ------------------------------------------------------------------------------
+
+
+def test_the_limit_of_steps_ends_the_turn_and_going_on_works(tmp_path: Path) -> None:
+    looking = Step(calls=[ScriptedCall("list_dir")])
+    _, ended = play(
+        tmp_path,
+        *(looking, looking, looking, Step("Done.")),
+        prompts=("go", "go on"),
+        limits=Limits(steps=2),
+    )
+    assert [each.outcome for each in ended] == ["limited", "answered"]
+    assert ended[0].reason.startswith("Stopped after 2 steps; ")
+
+
+def test_the_limit_of_time_ends_the_turn(tmp_path: Path) -> None:
+    clocks: list[MadeClock] = []
+
+    def think(event: Event) -> None:
+        if isinstance(event, events.UsageReported):
+            clocks[0].advance(40)
+
+    async def run() -> TurnEnded:
+        steps = [Step(calls=[ScriptedCall("list_dir")])] * 2
+        stage = Stage(tmp_path / "project", steps, limits=Limits(seconds=60), on_event=think)
+        clocks.append(stage.clock)
+        ended = await stage.agent.submit("go")
+        await stage.check_whole()
+        return ended
+
+    ended = asyncio.run(run())
+    assert (ended.outcome, ended.seconds) == ("limited", 80)
+    assert ended.reason.startswith("Stopped after 80 s of model time; ")
+
+
+# -- endings by the endpoint -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "Half an ans"])
+@pytest.mark.parametrize(
+    "kind", [EndpointRefused, EndpointBusy, EndpointUnreachable, EndpointSilent, StreamBroken]
+)
+def test_every_error_of_the_endpoint_ends_in_one_sentence_and_keeps_what_was_said(
+    tmp_path: Path, kind: type[Any], text: str
+) -> None:
+    error = kind("It said no; try again.")
+    tries = 3 if kind.retryable and not text else 1
+    stage, ended = play(
+        tmp_path,
+        *[Step(text, error=error)] * tries,
+        Step("Better."),
+        prompts=("go", "again"),
+    )
+    assert ended[0].outcome == ("interrupted" if text else "failed")
+    assert ended[0].reason == "It said no; try again."
+    assert ended[1].outcome == "answered"
+    assert len(stage.of(events.Retrying)) == tries - 1
+    said = [item.text for item in stage.session.items if isinstance(item, Assistant)]
+    assert said == [*([text] if text else []), "Better."]
+
+
+def test_a_retry_that_works_leaves_no_trace_in_the_transcript(tmp_path: Path) -> None:
+    stage, (ended,) = play(tmp_path, Step(error=EndpointBusy("Busy.")), Step("Hello."))
+    assert ended.outcome == "answered"
+    assert stage.clock.slept
+    assert stage.session.items == [User("go", 1), Assistant("Hello.", 1, 1)]
+
+
+def test_a_call_whose_stream_broke_is_not_run(tmp_path: Path) -> None:
+    broken = Step("Let me see.", calls=[bash("touch made.txt")], error=StreamBroken("Cut."))
+    stage, (ended,) = play(tmp_path, broken, gate=Gate("yolo"))
+    assert (ended.outcome, ended.reason) == ("interrupted", "Cut.")
+    assert [type(item) for item in stage.session.items] == [User, Assistant, Note]
+    assert not list((tmp_path / "project").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (NotConfigured("No model is set; use /connect."), "No model is set; use /connect."),
+        (
+            KeyError("x"),
+            "Something in shiro broke (KeyError: 'x'); the session is kept, ask again.",
+        ),
+    ],
+)
+def test_no_client_is_one_sentence(tmp_path: Path, error: Exception, reason: str) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path / "project", [])
+
+        async def fail() -> ModelClient:
+            raise error
+
+        stage.agent.model = fail
+        ended = await stage.agent.submit("go")
+        assert (ended.outcome, ended.reason) == ("failed", reason)
+        assert stage.names() == ["turn_started", "turn_ended"]
+
+    asyncio.run(run())
+
+
+# -- the queue ---------------------------------------------------------------------------
+
+
+def test_prompts_that_come_meanwhile_run_in_order(tmp_path: Path) -> None:
+    async def run() -> None:
+        gate = asyncio.Event()
+        stage = Stage(tmp_path / "project", [Step("1", gate=gate), Step("2"), Step("3")])
+        turns = [asyncio.create_task(stage.agent.submit(p)) for p in ("one", "two", "three")]
+        while len(stage.of(events.QueueChanged)) < 2 or not stage.model.requests:
+            await asyncio.sleep(0)
+        assert len(stage.model.requests) == 1
+        gate.set()
+        assert [(await turn).turn for turn in turns] == [1, 2, 3]
+        queues = [event.prompts for event in stage.of(events.QueueChanged)]
+        assert queues == [("two",), ("two", "three"), ("three",), ()]
+        prompts = [item.text for item in stage.session.items if isinstance(item, User)]
+        assert prompts == ["one", "two", "three"]
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+def test_a_prompt_that_comes_as_a_turn_ends_queues_behind_those_that_wait(tmp_path: Path) -> None:
+    async def run() -> None:
+        gate = asyncio.Event()
+        stage = Stage(tmp_path / "project", [Step("1", gate=gate), Step("2"), Step("3")])
+        late: list[asyncio.Task[TurnEnded]] = []
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, TurnEnded) and not late:
+                late.append(asyncio.create_task(stage.agent.submit("three")))
+
+        stage.on_event = on_event
+        first = [asyncio.create_task(stage.agent.submit(prompt)) for prompt in ("one", "two")]
+        while not stage.of(events.QueueChanged):
+            await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(*first)
+        await asyncio.gather(*late)
+        assert [e.prompt for e in stage.of(events.TurnStarted)] == ["one", "two", "three"]
+        assert ("two", "three") in [event.prompts for event in stage.of(events.QueueChanged)]
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+def test_a_waiting_prompt_can_be_taken_back(tmp_path: Path) -> None:
+    async def run() -> None:
+        gate = asyncio.Event()
+        stage = Stage(tmp_path / "project", [Step("1", gate=gate)])
+        first = asyncio.create_task(stage.agent.submit("one"))
+        second = asyncio.create_task(stage.agent.submit("two"))
+        while not stage.of(events.QueueChanged):
+            await asyncio.sleep(0)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        assert stage.of(events.QueueChanged)[-1].prompts == ()
+        gate.set()
+        await first
+        assert len(stage.model.requests) == 1
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+# -- interrupts --------------------------------------------------------------------------
+
+
+class OddParameters(Parameters):
+    how: str
+
+
+class Odd(Tool[OddParameters]):
+    """A tool that does as told."""
+
+    name: ClassVar[str] = "odd"
+    toolset: ClassVar[str] = "core"
+    access: ClassVar[Any] = "read"
+    parameters = OddParameters
+
+    def summary(self, parameters: OddParameters) -> str:
+        return parameters.how
+
+    async def run(self, parameters: OddParameters, context: ToolContext) -> ToolResult:
+        match parameters.how:
+            case "break":
+                raise ZeroDivisionError("it broke")
+            case "flood":
+                return ToolResult("ok", "x" * 1_000_000)
+            case "print":
+                for _ in range(1_000):
+                    context.output("x" * 1_000)
+            case "deaf":
+                while True:
+                    try:
+                        await asyncio.sleep(3_600)
+                    except asyncio.CancelledError:
+                        if context.project.root.joinpath("let go").exists():
+                            raise
+        await asyncio.sleep(3_600)
+        return ToolResult("ok", "slept")
+
+
+def interrupted_at(
+    root: Path, *steps: Step, when: type[Any], action: Callable[[Stage], None], **options: Any
+) -> tuple[Stage, TurnEnded]:
+    """Play one turn, and act soon after the first event of that kind, as a host would."""
+
+    async def run() -> tuple[Stage, TurnEnded]:
+        stage = Stage(root / "project", steps, **options)
+        loop = asyncio.get_running_loop()
+        seen: list[Event] = []
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, when) and not seen:
+                seen.append(event)
+                loop.call_soon(action, stage)
+
+        stage.on_event = on_event
+        ended = await asyncio.wait_for(stage.agent.submit("go"), 10)
+        await stage.check_whole()
+        return stage, ended
+
+    return asyncio.run(run())
+
+
+def test_a_stop_in_the_middle_of_the_text_keeps_what_was_said(tmp_path: Path) -> None:
+    stage, ended = interrupted_at(
+        tmp_path,
+        Step("Hello there", chunk=5, then_gate=asyncio.Event()),
+        when=events.TextDelta,
+        action=lambda stage: stage.agent.interrupt(),
+    )
+    assert (ended.outcome, ended.reason) == ("interrupted", "")
+    delivered = "".join(event.text for event in stage.of(events.TextDelta))
+    assert stage.session.items == [
+        User("go", 1),
+        Assistant(delivered, 1, 1),
+        Note("The person interrupted the turn.", 1),
+    ]
+    assert delivered
+
+
+def test_the_first_interrupt_ends_the_command_and_the_turn_goes_on(tmp_path: Path) -> None:
+    stage, ended = interrupted_at(
+        tmp_path,
+        Step(calls=[bash("echo started; sleep 300; echo never")]),
+        Step("I was stopped."),
+        when=events.ToolOutput,
+        action=lambda stage: stage.agent.interrupt(),
+        gate=Gate("yolo"),
+    )
+    assert ended.outcome == "answered"
+    assert stage.outcomes() == ["interrupted"]
+    text = stage.of(events.ToolFinished)[0].text
+    assert text == ("Interrupted by the person; its effect is unknown. Output so far:\nstarted\n")
+
+
+def test_the_second_interrupt_while_it_stops_ends_the_turn(tmp_path: Path) -> None:
+    def twice(stage: Stage) -> None:
+        stage.agent.interrupt()
+        asyncio.get_running_loop().call_later(0.05, stage.agent.interrupt)
+
+    stage, ended = interrupted_at(
+        tmp_path,
+        Step(calls=[bash("trap '' TERM; echo started; sleep 300; sleep 300"), bash("echo 2")]),
+        when=events.ToolOutput,
+        action=twice,
+        gate=Gate("yolo"),
+    )
+    assert ended.outcome == "interrupted"
+    assert stage.outcomes() == ["interrupted", "skipped"]
+
+
+def test_a_new_call_resets_the_count(tmp_path: Path) -> None:
+    async def run() -> None:
+        steps = [Step(calls=[bash("echo 1; sleep 300"), bash("echo 2; sleep 300")]), Step("Fine.")]
+        stage = Stage(tmp_path / "project", steps, gate=Gate("yolo"))
+        loop = asyncio.get_running_loop()
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, events.ToolOutput):
+                loop.call_soon(stage.agent.interrupt)
+
+        stage.on_event = on_event
+        assert (await stage.agent.submit("go")).outcome == "answered"
+        assert stage.outcomes() == ["interrupted", "interrupted"]
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+def test_an_interrupt_while_the_person_is_asked_ends_the_question(tmp_path: Path) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path / "project", [Step(calls=[bash("touch made")]), Step("Fine.")])
+        stage.questions.waiting = lambda: True  # a page is there and silent
+        loop = asyncio.get_running_loop()
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, events.ApprovalRequested):
+                loop.call_soon(stage.agent.interrupt)
+
+        stage.on_event = on_event
+        assert (await stage.agent.submit("go")).outcome == "answered"
+        assert stage.outcomes() == ["interrupted"]
+        assert not list((tmp_path / "project").iterdir())
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+def test_a_tool_that_will_not_end_cannot_hold_the_turn(tmp_path: Path) -> None:
+    def again_and_again(stage: Stage) -> None:
+        for n in range(4):
+            asyncio.get_running_loop().call_later(0.05 * n, stage.agent.interrupt)
+
+    async def run() -> None:
+        stage = Stage(
+            tmp_path / "project",
+            [Step(calls=[ScriptedCall("odd", {"how": "deaf"})])],
+            tools=[Odd()],
+        )
+        loop = asyncio.get_running_loop()
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, events.ToolCalled):
+                loop.call_soon(again_and_again, stage)
+
+        stage.on_event = on_event
+        ended = await asyncio.wait_for(stage.agent.submit("go"), 10)
+        assert ended.outcome == "interrupted"
+        assert stage.outcomes() == ["interrupted"]
+        assert stage.names().count("turn_ended") == 1
+        (tmp_path / "project/let go").touch()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+            await asyncio.wait({task})
+
+    asyncio.run(run())
+
+
+def test_output_of_an_interrupted_call_is_kept_in_bounds(tmp_path: Path) -> None:
+    stage, _ = interrupted_at(
+        tmp_path,
+        Step(calls=[ScriptedCall("odd", {"how": "print"})]),
+        Step("Fine."),
+        when=events.ToolOutput,
+        action=lambda stage: stage.agent.interrupt(),
+        tools=[Odd()],
+    )
+    text = stage.of(events.ToolFinished)[0].text
+    assert text.startswith("Interrupted by the person; its effect is unknown. Output so far:\nxxx")
+    assert len(text) < 30_100
+
+
+def test_a_caller_that_is_cancelled_twice_still_gets_its_turn_ended(tmp_path: Path) -> None:
+    async def run() -> None:
+        stage = Stage(
+            tmp_path / "project",
+            [Step(calls=[bash("trap '' TERM; echo started; sleep 300; sleep 300")])],
+            gate=Gate("yolo"),
+        )
+        turn = asyncio.create_task(stage.agent.submit("go"))
+        while not stage.of(events.ToolOutput):
+            await asyncio.sleep(0.01)
+        turn.cancel()
+        await asyncio.sleep(0.05)
+        turn.cancel()
+        await asyncio.wait({turn}, timeout=10)
+        assert stage.of(TurnEnded)[0].outcome == "interrupted"
+        assert stage.outcomes() == ["interrupted"]
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+# -- at every event ----------------------------------------------------------------------
+
+CANONICAL = [
+    "turn_started",
+    "step_started",
+    "reasoning_delta",
+    "text_delta",
+    "text_delta",
+    "tool_started",
+    "tool_started",
+    "usage_reported",
+    "tool_called",
+    "tool_finished",
+    "tool_called",
+    "approval_requested",
+    "approval_decided",
+    "tool_output",
+    "tool_finished",
+    "step_started",
+    "tool_started",
+    "tool_started",
+    "usage_reported",
+    "tool_called",
+    "todos_changed",
+    "tool_finished",
+    "tool_called",
+    "tool_finished",
+    "step_started",
+    "retrying",
+    "text_delta",
+    "usage_reported",
+    "turn_ended",
+]
+ACTIONS: dict[str, Callable[[Stage], None]] = {
+    "interrupt": lambda stage: stage.agent.interrupt(),
+    "stop": lambda stage: stage.agent.stop(),
+    "interrupt twice": lambda stage: (stage.agent.interrupt(), stage.agent.interrupt())[0],
+    "stop twice": lambda stage: (stage.agent.stop(), stage.agent.stop())[0],
+}
+
+
+def canonical(root: Path) -> Stage:
+    tasks = [{"text": "look", "status": "in_progress"}]
+    return Stage(
+        root / "project",
+        [
+            Step(
+                "Let me look.",
+                "Hm.",
+                [ScriptedCall("list_dir"), bash("echo hi")],
+                when="first",
+                chunk=6,
+            ),
+            Step(
+                calls=[ScriptedCall("todo_write", {"todos": tasks}), ScriptedCall("nope")],
+                when="first",
+            ),
+            Step("So it is.", when="first"),
+            Step("Again.", when="again"),
+        ],
+        person=allows,
+    )
+
+
+def with_one_failure(stage: Stage) -> None:
+    """The third step fails once before anything was seen, and is tried again."""
+    real = stage.model.stream
+    failed: list[int] = []
+
+    def stream(request: Any) -> Any:
+        if request.step == 3 and not failed:
+            failed.append(1)
+            return failing()
+        return real(request)
+
+    async def failing() -> Any:
+        raise EndpointBusy("Busy.")
+        yield
+
+    stage.model.stream = stream  # type: ignore[method-assign]
+
+
+def test_the_canonical_turn(tmp_path: Path) -> None:
+    async def run() -> None:
+        stage = canonical(tmp_path)
+        with_one_failure(stage)
+        assert (await stage.agent.submit("first")).outcome == "answered"
+        assert stage.names() == CANONICAL
+        assert stage.outcomes() == ["ok", "ok", "ok", "invalid_arguments"]
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("how", ACTIONS)
+@pytest.mark.parametrize("soon", [False, True], ids=["in the event", "after it"])
+@pytest.mark.parametrize("at", range(len(CANONICAL)), ids=lambda at: f"{at}-{CANONICAL[at]}")
+def test_an_interrupt_at_any_event_leaves_all_in_order(
+    tmp_path: Path, at: int, soon: bool, how: str
+) -> None:
+    async def run() -> None:
+        stage = canonical(tmp_path)
+        with_one_failure(stage)
+        loop = asyncio.get_running_loop()
+
+        def on_event(event: Event) -> None:
+            if len(stage.events) - 1 == at:
+                if soon:
+                    loop.call_soon(ACTIONS[how], stage)
+                else:
+                    ACTIONS[how](stage)
+
+        stage.on_event = on_event
+        ended = await asyncio.wait_for(stage.agent.submit("first"), 10)
+        await stage.check_whole()
+        assert ended.reason == ""
+        last = stage.session.items[-1]
+        if ended.outcome == "answered":
+            assert last == Assistant("So it is.", 1, 3)
+            # A stop that came before the end was too late only where all had been said.
+            assert "interrupt" in how or at in (0, *range(26, len(CANONICAL)))
+        else:
+            assert ended.outcome == "interrupted"
+            assert last == Note("The person interrupted the turn.", 1)
+        before = len(stage.session.items)
+        stage.on_event = lambda event: None
+        again = await asyncio.wait_for(stage.agent.submit("again"), 10)
+        assert again.outcome == "answered"
+        assert stage.session.items[before:] == [User("again", 2), Assistant("Again.", 2, 1)]
+        await stage.check_whole()
+
+    asyncio.run(run())
+
+
+STEPS = st.lists(
+    st.sampled_from(
+        [
+            Step(calls=[ScriptedCall("list_dir")]),
+            Step("Thinking aloud.", "Hm.", calls=[ScriptedCall("nope"), ScriptedCall("list_dir")]),
+            Step(calls=[ScriptedCall("read_file", "[")]),
+            Step(calls=[ScriptedCall("ask", {"question": "Why?"})]),
+            Step("Done."),
+            Step("", "Only thought."),
+            Step("Cut", reason="length"),
+            Step("Half", error=StreamBroken("Cut.")),
+            Step(error=EndpointRefused("No.")),
+            Step(calls=[ScriptedCall("list_dir")], error=StreamBroken("Cut.")),
+        ]
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=STEPS, cut=st.none() | st.integers(0, 25))
+def test_whatever_happens_a_turn_ends_once_and_can_be_sent_again(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[Step], cut: int | None
+) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path_factory.mktemp("turn") / "project", steps)
+        stage.on_event = lambda event: (
+            stage.agent.interrupt() if len(stage.events) - 1 == cut else None
+        )
+        for turn in range(1, 4):
+            assert (await stage.agent.submit(f"prompt {turn}")).turn == turn
+            await stage.check_whole()
+
+    asyncio.run(run())
+
+
+def test_all_the_core_s_tools_are_what_an_agent_offers(tmp_path: Path) -> None:
+    stage, _ = play(tmp_path, Step("Hello."))
+    offered = [tool.name for tool in stage.model.requests[0].tools]
+    assert offered == [tool.name for tool in tools_for()]
