@@ -24,7 +24,8 @@ class Reply:
 
     Counted faults happen before the event of that number (from 0), or after that many bytes of
     the stream: `cut_after` with the connection dropped, or with a proper end (`clean_cut`).
-    `silent_after` holds the stream until `release` is set, the client goes, or the test ends.
+    `silent_after` holds the stream until `release` is set, the client goes, or the test ends;
+    `linger` holds its end.
     """
 
     text: str = ""
@@ -39,6 +40,8 @@ class Reply:
     repeat_names: bool = False
     reasoning_field: str = "reasoning_content"
     phase: str = ""
+    # The bytes of the stream, in place of all above.
+    raw: bytes = b""
     # Faults.
     status: int = 200
     message: str = ""
@@ -48,6 +51,7 @@ class Reply:
     drop: bool = False
     silent_after: int | None = None
     release: threading.Event | None = None
+    linger: bool = False
     cut_after: int | None = None
     clean_cut: bool = False
     corrupt_after: int | None = None

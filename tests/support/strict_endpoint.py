@@ -11,10 +11,13 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -49,6 +52,9 @@ class StrictEndpoint:
     key: str = ""
     models: Sequence[str] = ("tiny",)
     window: int = 8192
+    # Files of a certificate and its key: speaks https.
+    certificate: Path | None = None
+    private_key: Path | None = None
     requests: list[Received] = field(default_factory=list)
     # Set when a client went away in the middle of a reply that was held back.
     disconnected: threading.Event = field(default_factory=threading.Event)
@@ -65,6 +71,10 @@ class StrictEndpoint:
     def __enter__(self) -> StrictEndpoint:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.endpoint = self
+        if self.certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.certificate, self.private_key)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )
@@ -91,7 +101,7 @@ class StrictEndpoint:
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{'https' if self.certificate else 'http'}://127.0.0.1:{self.port}/v1"
 
     @property
     def bodies(self) -> list[Any]:
@@ -109,6 +119,13 @@ class StrictEndpoint:
             raise AssertionError(f"refused: {refused}")
         if self.leftover:
             raise AssertionError(f"{len(self.leftover)} replies were left over: {self.leftover}")
+
+    def all_gone(self, seconds: float) -> bool:
+        """Whether every client has closed its connections, waiting so long for it."""
+        deadline = time.monotonic() + seconds
+        while self.connections and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return not self.connections
 
     def next_reply(self, body: dict[str, Any]) -> Reply:
         with self.lock:
@@ -232,6 +249,8 @@ class _Handler(BaseHTTPRequestHandler):
         make = chat_stream if kind == "chat" else responses_stream
         number = len(self.server.endpoint.requests)
         events = make(reply, model, number, self.server.endpoint.issued)
+        if reply.raw:
+            events = iter([reply.raw])
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
@@ -245,6 +264,8 @@ class _Handler(BaseHTTPRequestHandler):
                 room -= len(part)
                 if room == 0:
                     break
+        if reply.linger:
+            self._hold(reply.release)
         if room == 0 and not reply.clean_cut:
             self.close_connection = True
             _shut(self.connection)

@@ -53,7 +53,7 @@ class ResponsesClient:
 
     def _once(self, request: Request) -> AsyncGenerator[Piece, None]:
         assembly = ResponsesAssembly(request, self._origin)
-        return self._wire.stream("/responses", self._body(request), assembly, until_done=True)
+        return self._wire.stream("/responses", self._body(request), assembly)
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {

@@ -6,6 +6,7 @@ a JSON body, feeds the JSON events of the reply to an assembly, and raises `Endp
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import socket
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 # Seconds to open a connection; silence after that is judged by `patient`.
 CONNECT_SECONDS = 5.0
+# Seconds that a server has for what may follow the model's end: usage, and the stream's end.
+AFTER_DONE = 1.0
+_END = object()
 # A stand-in that the SDK wants where there is no key; no header carries it.
 _NO_KEY = "none"
 # What a request carries beside the key and the endpoint's own headers. The SDK would add what it
@@ -63,22 +67,24 @@ class Wire:
         load()  # here, where no deadline runs yet
 
     async def stream(
-        self, path: str, body: dict[str, Any], assembly: Assembly, *, until_done: bool = False
+        self, path: str, body: dict[str, Any], assembly: Assembly
     ) -> AsyncGenerator[Piece, None]:
         """The pieces of a streamed reply, `Finished` last.
 
-        The response is closed when the iteration ends, however it ends. A fault after the model
-        has finished is none; `until_done` does not wait for anything after that.
+        The response is closed when the iteration ends, however it ends. A fault or silence
+        after the model has finished is none.
         """
         try:
             try:
                 async with aclosing(self._events(path, body)) as events:
-                    async for event in events:
+                    while True:
+                        async with asyncio.timeout(AFTER_DONE if assembly.done else None):
+                            event = await anext(events, _END)
+                        if event is _END:
+                            break
                         for piece in assembly.feed(event) or (Heartbeat(),):
                             yield piece
-                        if until_done and assembly.done:
-                            break
-            except EndpointError:
+            except (EndpointError, TimeoutError):
                 if not assembly.done:
                     raise
             yield assembly.finished()
@@ -162,6 +168,8 @@ def _http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     _check_headers(endpoint)
     transport = importlib.import_module("httpx2")
     here, ca_file = endpoint.is_loopback, endpoint.ca_file
+    # Reading the trust store takes longer than anything else here, and plain http has no use for it.
+    secure = not (here and endpoint.base_url.startswith("http:"))
 
     async def only_ours(request: httpx2.Request) -> None:
         for name in list(request.headers):
