@@ -41,6 +41,7 @@ _PLAIN: tuple[type, ...] = (
     pathlib.PurePosixPath,
     pathlib.PureWindowsPath,
 )
+_ABSENT = object()
 _CONTAINERS: tuple[type, ...] = (dict, list, tuple, set, frozenset)
 
 
@@ -48,8 +49,13 @@ def mro_of(cls: type) -> tuple[type, ...]:
     return _MRO.__get__(cls)  # type: ignore[no-any-return]
 
 
+def derives(value: object, base: type) -> bool:
+    """As `isinstance`, by identity: `in` would ask a metaclass for equality."""
+    return any(each is base for each in mro_of(type(value)))
+
+
 def is_class(value: object) -> bool:
-    return type in mro_of(type(value))
+    return derives(value, type)
 
 
 def class_name(cls: type) -> str:
@@ -105,21 +111,20 @@ def number(value: float) -> str:
 def plain(value: object, limit: int = SHORT) -> str | None:
     """The value itself as one short line, None where its type is not known to be cheap."""
     cls = type(value)
-    mro = mro_of(cls)
     if cls is bool or value is None:
         return str(value)
     if cls is datetime.datetime or cls is datetime.time:
         return _moment(value)
-    if cls in _PLAIN or (is_of(cls, "numpy") and "generic" in map(class_name, mro)):
+    if any(cls is each for each in _PLAIN) or _numpy_scalar(cls):
         return _cut(str(value), limit)
-    if cls is not bool and int in mro:
+    if derives(value, int):
         return _integer(value)
-    if float in mro:
+    if derives(value, float):
         return float.__repr__(value)
-    if str in mro:
+    if derives(value, str):
         text = str.__str__(value)
         return _cut(repr(text[: limit + 1]), limit)
-    if bytes in mro:
+    if derives(value, bytes):
         return f"{bytes.__len__(value):,} bytes"  # type: ignore[arg-type]
     if _is_missing(value):
         return "missing"
@@ -133,18 +138,21 @@ def _numpy_scalar(cls: type) -> bool:
 
 
 def _is_missing(value: object) -> bool:
-    """pandas' own marks of a missing value."""
+    return any(mark is value for mark in missing_marks())
+
+
+def missing_marks() -> tuple[object, object]:
+    """pandas' own objects for a missing value and a missing time; others where it is absent."""
     pandas = library("pandas")
-    return any(value is pandas[name] for name in ("NA", "NaT") if name in pandas)
+    return pandas.get("NA", _ABSENT), pandas.get("NaT", _ABSENT)
 
 
 def summary(value: object, show_values: bool = True) -> str:
     """What is said of a variable that is no frame: `int = 5`, `list, 12 items`."""
-    cls = type(value)
     for base in _CONTAINERS:
-        if base in mro_of(cls):
+        if derives(value, base):
             return _container(value, base)
-    if str in mro_of(cls):
+    if derives(value, str):
         length = count(str.__len__(value), "character")  # type: ignore[arg-type]
         return f"{kind(value)}, {length}" + (f" = {plain(value)}" if show_values else "")
     described = _array(value)

@@ -8,11 +8,13 @@ named and never computed.
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from .describe import class_name, count, library, number, plain, size
+from .describe import class_name, count, library, missing_marks, number, plain, size
 
 # Cells of a table that may be read just by looking.
 CELL_LIMIT = 1_000_000
@@ -30,8 +32,8 @@ TABLE_ERRORS = (
     TypeError,
     ValueError,
 )
-# Column types whose values are compared without code of the person's.
-_SAFE_INFERRED = frozenset({"string", "boolean", "integer", "floating", "date", "datetime"})
+# Types whose `__eq__` and `__hash__` are none of the person's, by identity.
+_SAFE_CELLS = frozenset(map(id, (str, bool, int, float, datetime.date, decimal.Decimal)))
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ class _Pandas(Frame):
         return None
 
     def missing(self, index: int) -> int:
-        return int(self.select(index).isna().sum())
+        series = self.select(index)
+        return _object_cells(series)[0] if _holds_objects(series) else int(series.isna().sum())
 
     def select(self, index: int) -> Any:
         return self.data.iloc[:, index]
@@ -173,8 +176,7 @@ class _Pandas(Frame):
         return [list(row) for row in zip(*head, strict=True)]
 
     def facts(self, index: int, show_values: bool) -> Facts:
-        series = self.select(index)
-        missing = int(series.isna().sum())
+        series, missing = self.select(index), self.missing(index)
         if not _comparable(series):
             return Facts(missing)
         distinct = int(series.nunique())
@@ -308,13 +310,35 @@ _LAZY: tuple[tuple[str, str], ...] = (
 )
 
 
+def _holds_objects(series: Any) -> bool:
+    return str(series.dtype) == "object"
+
+
 def _comparable(series: Any) -> bool:
     """Whether counting its values runs no `__eq__` or `__hash__` of the person's."""
-    dtype = series.dtype
-    if class_name(type(dtype)) != "ObjectDType" and str(dtype) != "object":
-        return type(dtype).__module__.partition(".")[0] in ("numpy", "pandas")
-    infer = library("pandas")["api"].types.infer_dtype
-    return infer(series, skipna=True) in _SAFE_INFERRED
+    if _holds_objects(series):
+        return _object_cells(series)[1]
+    return type(series.dtype).__module__.partition(".")[0] in ("numpy", "pandas")
+
+
+def _object_cells(series: Any) -> tuple[int, bool]:
+    """How many are missing, and whether the others are safe to compare.
+
+    pandas' own ways ask each object for its class.
+    """
+    not_given, not_a_time = missing_marks()
+    missing, safe = 0, True
+    for value in series.to_numpy().tolist():
+        cls = type(value)
+        if cls is str:
+            continue
+        if value is None or value is not_given or value is not_a_time:
+            missing += 1
+        elif cls is float:
+            missing += value != value
+        elif id(cls) not in _SAFE_CELLS:
+            safe = False
+    return missing, safe
 
 
 def _dtype(dtype: Any) -> str:

@@ -17,6 +17,7 @@ from ..core.tools.base import bounded
 from .describe import (
     array_facts,
     count,
+    derives,
     is_class,
     is_function,
     item_kinds,
@@ -173,16 +174,17 @@ class Namespace:
             yield f"{name}: class" if is_class(value) else f"{signature(name, value)}: function"
             return
         yield f"{name}: {lazy(value) or summary(value, self.show_values)}"
-        mro = mro_of(type(value))
-        if str in mro and self.show_values:
+        if derives(value, str) and self.show_values:
             yield bounded(str.__str__(value), 4_000)
-        elif dict in mro:
+        elif derives(value, dict):
             yield from self._items(name, value)
-        elif list in mro or tuple in mro:
-            base = list if list in mro else tuple
+        elif derives(value, list) or derives(value, tuple):
+            base = list if derives(value, list) else tuple
             yield from self._elements(islice(base.__iter__(value), ITEMS), base.__len__(value))
-        elif set in mro or frozenset in mro:
-            yield item_kinds(islice((set if set in mro else frozenset).__iter__(value), ITEMS))
+        elif derives(value, set) or derives(value, frozenset):
+            yield item_kinds(
+                islice((set if derives(value, set) else frozenset).__iter__(value), ITEMS)
+            )
         elif self.show_values and (figures := array_facts(value, CELL_LIMIT)):
             yield figures
         else:
@@ -289,7 +291,6 @@ def _parsed(expression: str) -> Named:
 def _part(value: Any, step: str | int, expression: str) -> Any:
     """One step inward. A text step keeps its first character: `.attribute` or `[key`."""
     frame = frame_of(value)
-    mro = mro_of(type(value))
     key: str | int = step if isinstance(step, int) else step[1:]
     if frame is not None and isinstance(key, str):
         names = frame.names()
@@ -303,13 +304,13 @@ def _part(value: Any, step: str | int, expression: str) -> Any:
         raise ToolFailed(
             f"{expression}: {kind(value)} stores no {key!r}; if it computes it, run code."
         )
-    if dict in mro:
+    if derives(value, dict):
         for each, item in _copy(value):
             if type(each) is type(key) and each == key:
                 return item
         raise ToolFailed(f"{expression}: there is no key {key!r}.")
     for base in (list, tuple):
-        if base in mro and isinstance(key, int):
+        if derives(value, base) and isinstance(key, int):
             length = base.__len__(value)
             if -length <= key < length:
                 return base.__getitem__(value, key)
@@ -320,20 +321,22 @@ def _part(value: Any, step: str | int, expression: str) -> Any:
 def _stored(value: object) -> dict[str, object]:
     """The attributes in the object's own dictionary and slots, read past its class."""
     found: dict[str, object] = {}
-    own: object = None
+    own: list[object] = []
     for cls in mro_of(type(value)):
         for name, member in type.__dict__["__dict__"].__get__(cls).items():
-            if type(member) not in (types.MemberDescriptorType, types.GetSetDescriptorType):
+            if type(name) is not str:
                 continue
-            if name == "__dict__" and own is None:
-                own = member.__get__(value)
-            elif type(member) is types.MemberDescriptorType:
+            slot = type(member) is types.MemberDescriptorType
+            if name == "__dict__":  # the first one counts; one that a class computes is not asked
+                native = slot or type(member) is types.GetSetDescriptorType
+                own.append(member.__get__(value) if native and not own else None)
+            elif slot:
                 try:
                     found.setdefault(name, member.__get__(value))
                 except AttributeError:  # a slot that is empty
                     continue
-    if type(own) is dict:
-        found |= {name: item for name, item in _copy(own) if type(name) is str}
+    if own and type(own[0]) is dict:
+        found |= {name: item for name, item in _copy(own[0]) if type(name) is str}
     return found
 
 

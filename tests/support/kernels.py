@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import os
 import queue
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 ROOT = Path(__file__).parents[2]
-OLDEST = ROOT / ".venv-oldest" / "bin" / "python"
-# The environments that tests of the kernel side run in.
-PYTHONS = [sys.executable, *([str(OLDEST)] if OLDEST.exists() else [])]
+# An interpreter with the oldest ipykernel of the current major version.
+OLDEST = os.environ.get("SHIRO_OLDEST_PYTHON", str(ROOT / ".venv-oldest" / "bin" / "python"))
+
+
+def interpreters() -> list[Any]:
+    """The interpreters that tests of the kernel side run in, as parameters of a fixture."""
+    missing = pytest.mark.skipif(
+        not Path(OLDEST).exists(), reason=f"no interpreter with the oldest ipykernel at {OLDEST}"
+    )
+    return [
+        pytest.param(sys.executable, id="newest"),
+        pytest.param(OLDEST, id="oldest", marks=missing),
+    ]
 
 
 @dataclass
@@ -96,18 +109,33 @@ class Kernel:
 def running_kernel(
     python: str = sys.executable, *, folder: Path | None = None, **environment: str
 ) -> Iterator[Kernel]:
-    """A kernel of the given interpreter that can import the package and the tests' helpers."""
-    manager = KernelManager()
-    manager.kernel_spec.argv[0] = python
-    settings = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    settings.pop("PYTEST_CURRENT_TEST", None)
-    manager.start_kernel(env=settings, cwd=str(folder or ROOT))
-    client = manager.blocking_client()
-    client.start_channels()
-    try:
-        client.wait_for_ready(timeout=60)
-        yield Kernel(manager, client)
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-        manager.cleanup_resources()
+    """A kernel of the given interpreter that can import the package and the tests' helpers.
+
+    Its home, profile and temporary files are in a folder that goes with it.
+    """
+    with TemporaryDirectory(prefix="kernel-") as own:
+        manager = KernelManager(connection_file=str(Path(own, "kernel.json")))
+        manager.kernel_spec.argv[0] = python
+        settings = {
+            **os.environ,
+            "HOME": own,
+            "IPYTHONDIR": str(Path(own, "ipython")),
+            "TMPDIR": own,
+            "MPLCONFIGDIR": str(ROOT / ".cache" / "matplotlib"),
+            "PYTHONPATH": str(ROOT),
+            **environment,
+        }
+        settings.pop("PYTEST_CURRENT_TEST", None)
+        with (Path(own, "kernel.log")).open("wb") as log:
+            manager.start_kernel(
+                env=settings, cwd=str(folder or own), stdout=log, stderr=subprocess.STDOUT
+            )
+        client = manager.blocking_client()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=60)
+            yield Kernel(manager, client)
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+            manager.cleanup_resources()

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ...core.policy.subjects import Subject
 from ...core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from ..main_thread import JobInterrupted
 from ..run_code import CodeResult, Live
 from ..tee import Ends
 
@@ -66,6 +67,8 @@ class RunPython(Tool[RunPythonParameters]):
         running = asyncio.ensure_future(self._live.run(parameters.code, output))
         try:
             return _answer(await asyncio.shield(running))
+        except JobInterrupted:
+            return ToolResult("interrupted", DROPPED)
         except asyncio.CancelledError:
             return await self._stopped(running, so_far)
 
