@@ -18,20 +18,25 @@ Words = tuple[str, ...]
 LAUNCHERS: dict[str, frozenset[str]] = {
     "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U"}),
     "doas": frozenset({"-u", "-C"}),
-    "env": frozenset({"-u", "-C", "-S"}),
+    "env": frozenset({"-u", "-C"}),
     "nice": frozenset({"-n"}),
     "ionice": frozenset({"-c", "-n"}),
     "timeout": frozenset({"-s", "-k"}),
     "stdbuf": frozenset({"-i", "-o", "-e"}),
     "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s"}),
     "exec": frozenset({"-a"}),
+    "watch": frozenset({"-n"}),
     "time": frozenset({"-f", "-o"}),
     **dict.fromkeys(
-        ("command", "builtin", "nohup", "setsid", "busybox", "eval", "watch", "caffeinate"),
+        ("command", "builtin", "nohup", "setsid", "busybox", "eval", "caffeinate"),
         frozenset[str](),
     ),
 }
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
+# Those that take a script behind a flag with a `c` in it, and those that join one from words.
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "su", "script"})
+JOINING = frozenset({"eval", "watch"})
+# What makes `find` more than a way to look.
+FIND_ACTS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)")
 KEYWORDS = frozenset(
     {"!", "{", "}", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "for"}
     | {"case", "esac", "in", "select", "function", "coproc", "[["}
@@ -78,6 +83,9 @@ def _launched(words: Words) -> Words:
     first = name_of(words[0])
     if first in KEYWORDS or _ASSIGNMENT.match(words[0]):
         return words[1:]
+    if first == "find":
+        acts = [at for at, word in enumerate(words) if re.match(r"-(?:exec|ok)", word)]
+        return words[acts[0] + 1 :] if acts else ()
     if first not in LAUNCHERS:
         return ()
     rest = list(words[1:])
@@ -96,7 +104,7 @@ def name_of(word: str) -> str:
 
 
 def nested_scripts(words: Words) -> list[str]:
-    """Arguments that a shell, `eval`, `xargs` or `find -exec` will run."""
+    """Arguments that a shell or `eval`, here or behind a launcher, will run as a script."""
     scripts: list[str] = []
     for form in unwrapped(words):
         first = name_of(form[0]) if form else ""
@@ -104,8 +112,10 @@ def nested_scripts(words: Words) -> list[str]:
             for flag, script in pairwise(form):
                 if re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", flag):
                     scripts.append(script)
-        elif first == "eval":
-            scripts.append(" ".join(form[1:]))
+        elif first in JOINING:
+            scripts.append(" ".join(_launched(form)))
+        elif first == "env":
+            scripts += [rest for flag, rest in pairwise(form) if flag in ("-S", "--split-string")]
     return scripts
 
 
@@ -174,6 +184,8 @@ class _Reader:
         command = tuple(words)
         self.commands.append(command)
         if command[0] in KEYWORDS or _ASSIGNMENT.match(command[0]):
+            self.certain = False
+        if name_of(command[0]) == "find" and any(map(FIND_ACTS.fullmatch, command)):
             self.certain = False
         for script in nested_scripts(command):
             self.certain = False

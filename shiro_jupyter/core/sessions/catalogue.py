@@ -110,14 +110,12 @@ def _listing(path: Path, updated: float) -> Listing | None:
     header = next((record for record in records if "shiro_session" in record), None)
     if header is None or header["shiro_session"] != FORMAT:
         return None
-    title = next((record.get("value") for record in records if record.get("set") == "title"), "")
-    return Listing(
-        path.stem,
-        path,
-        updated,
-        str(title or ""),
-        *(_text(header, name) for name in ("created", "project", "notebook", "model")),
-    )
+    said = {
+        **header,
+        **{str(r.get("set")): r.get("value") for r in records if "set" in r},
+    }
+    names = ("title", "created", "project", "notebook", "model")
+    return Listing(path.stem, path, updated, *(_text(said, name) for name in names))
 
 
 def _text(header: Record, name: str) -> str:

@@ -52,6 +52,8 @@ def test_a_line_is_split_into_its_commands(text: str, commands: list[str]) -> No
         "f() { ls; }",
         "bash -c 'ls'",
         "eval ls",
+        "find . -exec ls {} +",
+        "find . -delete",
         "echo 'open",
         'echo "open',
         "echo $'a'",
@@ -74,6 +76,10 @@ def test_what_could_run_or_write_more_is_uncertain(text: str) -> None:
         "bash -c 'touch it'",
         "sudo sh -ec 'touch it'",
         "eval touch it",
+        "watch -n 1 touch it",
+        "env -S 'touch it'",
+        "su - me -c 'touch it'",
+        "find . -exec sh -c 'touch it' ;",
         "(touch it)",
         "diff <(touch it) x",
         "echo ${x:-$(touch it)}",
@@ -94,6 +100,7 @@ def test_what_a_launcher_starts_is_seen() -> None:
         "A=1 touch it",
         "then touch it",
         "xargs -n 1 touch it",
+        "find . -name x -exec touch it",
     ):
         assert unwrapped(tuple(text.split()))[-1] == ("touch", "it")
 
@@ -145,6 +152,9 @@ echo "`rm -rf /`"
 bash -c 'rm -rf /'
 bash -lc "sudo rm -rf /"
 eval rm -rf /
+find . -exec rm -rf / ;
+env -S "rm -rf /"
+su -c 'rm -rf /'
 if true; then rm -rf /; fi
 nohup rm -rf / &
 timeout 5 rm -rf /

@@ -116,6 +116,10 @@ def test_each_part_may_be_allowed_by_another_rule() -> None:
     assert permits(rules, bash("git status && ls -l; ls"))
     assert not permits(rules, bash("git status && ls -l; pwd"))
     assert allows("bash(*)", bash("echo $(anything) > x"))
+    assert allows("bash(date > stamp)", bash("date > stamp"))
+    assert not allows("bash(date *)", bash("date > stamp"))
+    assert not allows("bash(find *)", bash("find . -exec rm {} ;"))
+    assert allows("bash(find *)", bash("find . -name x"))
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,9 @@ def make(folder: Path) -> Make:
 
     def session(title: str = "x", project: str = "/p", notebook: str = "", id_: str = "") -> str:
         place = Project(Path(project), Path(notebook) if notebook else None)
-        opened = open_session(
-            folder, project=place, clock=SystemClock(), tell=pytest.fail, model="m"
-        )
+        opened = open_session(folder, project=place, clock=SystemClock(), tell=pytest.fail)
         opened.session.append(User(title, 1))
+        opened.session.set_model("m")
         opened.log.flush()
         path = opened.log.path
         if id_:
