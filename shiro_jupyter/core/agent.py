@@ -33,6 +33,7 @@ log = logging.getLogger("shiro")
 
 # What the model reads where a call has no result of its own.
 INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
+NOT_BEGUN = "Interrupted by the person before this call ran: nothing was done."
 SKIPPED = "Not executed: the turn ended before this call ran."
 
 # Seconds that an ending turn waits for a call which will not end; then it is left behind.
@@ -309,15 +310,8 @@ class Agent:
             said.add(text)
             self.emit(events.ToolOutput(call.call_id, text))
 
-        context = ToolContext(
-            call.call_id,
-            self.project,
-            self.session,
-            self.processes,
-            self.emit,
-            output,
-            self.ask,
-        )
+        world = self.project, self.session, self.processes, self.emit
+        context = ToolContext(call.call_id, *world, output, self.ask)
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:
@@ -325,7 +319,10 @@ class Agent:
             return ToolResult("invalid_arguments", str(error))
         try:
             self.emit(events.ToolCalled(call.call_id, call.name, tool.summary(parameters)))
-            refusal = await self._refusal(tool, parameters, context)
+            try:
+                refusal = await self._refusal(tool, parameters, context)
+            except asyncio.CancelledError:
+                return ToolResult("interrupted", NOT_BEGUN)
             if refusal is not None:
                 return ToolResult("refused", refusal)
             result = await tool.run(parameters, context)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core import events
-from shiro_jupyter.core.agent import Limits
+from shiro_jupyter.core.agent import NOT_BEGUN, Limits
 from shiro_jupyter.core.errors import (
     EndpointBusy,
     EndpointRefused,
@@ -590,6 +590,7 @@ def test_an_interrupt_while_the_person_is_asked_ends_the_question(tmp_path: Path
         assert (await stage.agent.submit("go")).outcome == "answered"
         assert stage.outcomes() == ["interrupted"]
         assert not list((tmp_path / "project").iterdir())
+        assert stage.of(events.ToolFinished)[0].text == NOT_BEGUN
         await stage.check_whole()
 
     asyncio.run(run())
