@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kernel
 
 SOURCE = ROOT / "notebooks" / "orders"
 SCRIPT: list[dict[str, Any]] = json.loads((SOURCE / "script.json").read_text("utf-8"))
-GOTCHA = "dates in orders.csv are day-first: 03/01/2024 is the third of January"
+GOTCHA = "dates in orders.csv are day-first: 03/01/2024 is 3 January"
 
 # What the cells say, by their ids: the answers, and what the tools showed.
 SAID = {
