@@ -7,6 +7,7 @@ saved file, and on a code host.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from .markdown_safe import code_span, fenced, html_text, markdown_text, to_html,
 from .visible import visible
 
 Bundle = dict[str, str]
+
+# Inside a Markdown file, where exporters put the html, a blank line would end it: what follows
+# would be read as Markdown, that of a prompt too.
+_BLANK_LINE = re.compile(r"\n(?=[ \t]*\n)")
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ Block = Prose | Line | Verbatim | Folded
 def bundle(blocks: Sequence[Block]) -> Bundle:
     """The document as the mime bundle of one output."""
     return {
-        "text/html": f"<div>{_html(blocks)}</div>",
+        "text/html": _BLANK_LINE.sub("&#10;", f"<div>{_html(blocks)}</div>"),
         "text/markdown": "\n\n".join(_markdown(blocks)),
         "text/plain": "\n".join(_plain(blocks)),
     }
@@ -82,7 +87,7 @@ def _html(blocks: Iterable[Block]) -> str:
                 out.append(f'<div style="white-space:pre-wrap;{style}">{line}</div>')
             case Verbatim(text, quoted):
                 border = ";border-left:3px solid;padding-left:0.6em" if quoted else ""
-                style = f"white-space:pre-wrap;margin:0.3em 0{border}"
+                style = f"font-family:monospace;white-space:pre-wrap;margin:0.3em 0{border}"
                 out.append(f'<pre style="{style}">{html_text(text)}</pre>')
             case Folded(title, inner):
                 style = "cursor:pointer;opacity:0.8"

@@ -132,7 +132,8 @@ def _html(token: Token) -> str:
     if token.type == "inline":
         return _inline_html(token.children or [])
     if token.type in ("fence", "code_block"):
-        return f"<pre><code>{escape(visible(token.content))}</code></pre>\n"
+        code = escape(visible(token.content))
+        return f'<pre style="margin:0.6em 1em;overflow-x:auto"><code>{code}</code></pre>\n'
     if token.type == "hr":
         return "<hr>\n"
     if token.tag not in _BLOCK_TAGS:

@@ -12,7 +12,7 @@ from shiro_jupyter.core.events import Event
 from shiro_jupyter.views.document import Bundle
 from shiro_jupyter.views.state import TurnState
 from shiro_jupyter.views.static import left_behind
-from tests.views.reading import HOSTILE, Page, readings
+from tests.views.reading import COMMONMARK, HOSTILE, Page, readings
 from tests.views.turns import TURNS, ended, timed
 
 OBEYED = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
@@ -77,6 +77,15 @@ def test_hostile_text_in_every_field_is_harmless_in_both_forms() -> None:
         Page(made["text/html"])
         readings(made["text/markdown"])
         assert not re.search(OBEYED, made["text/plain"])
+
+
+def test_the_html_stays_html_inside_a_markdown_file() -> None:
+    for bad in HOSTILE:
+        text = f"a\n\n{bad}\n \t\n\n    ![x](https://evil.test)\n\n[a](javascript:x)"
+        told: list[Event] = [e.TurnStarted(1, text), e.StepStarted(1), e.TextDelta(text)]
+        told += [e.ToolFinished("a", "bash", "ok", text), ended("failed", text)]
+        tokens = COMMONMARK.parse(bundle_of(told)["text/html"] + "\n\nafter")
+        assert [token.type for token in tokens][:2] == ["html_block", "paragraph_open"]
 
 
 def test_the_prompt_stands_as_it_was_typed() -> None:
