@@ -372,7 +372,7 @@ def test_a_listing_while_names_come_and_go() -> None:
     thread = threading.Thread(target=churn)
     thread.start()
     try:
-        assert all(space.listing() for _ in range(30))
+        assert all(space.listing() for _ in range(10))
     finally:
         stop.set()
         thread.join()

@@ -56,10 +56,12 @@ class RunPython(Tool[RunPythonParameters]):
     async def run(self, parameters: RunPythonParameters, context: ToolContext) -> ToolResult:
         loop = asyncio.get_running_loop()
         so_far = Ends(PARTIAL_LIMIT)
+        listening = True
 
         def say(text: str) -> None:
-            so_far.add(text)
-            context.output(text)
+            if listening:  # code that outlives its call has nobody to tell
+                so_far.add(text)
+                context.output(text)
 
         def output(text: str) -> None:  # on main, or the thread that batches
             loop.call_soon_threadsafe(say, text)
@@ -71,6 +73,8 @@ class RunPython(Tool[RunPythonParameters]):
             return ToolResult("interrupted", DROPPED)
         except asyncio.CancelledError:
             return await self._stopped(running, so_far)
+        finally:
+            listening = False
 
     async def _stopped(self, running: asyncio.Future[CodeResult], so_far: Ends) -> ToolResult:
         self._live.interrupt()

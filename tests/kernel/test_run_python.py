@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shiro_jupyter.core.tools.base import ToolResult
+from shiro_jupyter.kernel.main_thread import JobInterrupted
+from shiro_jupyter.kernel.run_code import CodeResult, Shown
+from shiro_jupyter.kernel.tools import RunPython, run_python
+from tests.support.tools import Bench
+
+
+class Kernel:
+    """A live kernel that answers as told. `stops` is whether its code minds an interrupt."""
+
+    def __init__(self, result: CodeResult | Exception, *, busy: bool = False, stops: bool = True):
+        self.result, self.busy, self.stops = result, busy, stops
+        self.started = asyncio.Event()
+        self.stopped = asyncio.Event()
+        self.interrupts = 0
+        self.codes: list[str] = []
+        self.output: Callable[[str], None] = lambda text: None
+
+    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
+        self.codes.append(code)
+        self.output = output
+        main = threading.Thread(target=output, args=("half way\n",))
+        main.start()
+        main.join()
+        self.started.set()
+        if self.busy:
+            await self.stopped.wait()
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+    def interrupt(self) -> None:
+        self.interrupts += 1
+        if self.stops:
+            self.stopped.set()
+
+
+async def interrupted(kernel: Kernel, bench: Bench) -> ToolResult:
+    """The call's result when its task is cancelled while the code runs."""
+    tool = RunPython(kernel)
+    call = asyncio.create_task(tool.run(tool.parse('{"code": "work()"}'), bench.context))
+    await kernel.started.wait()
+    call.cancel()
+    return await call
+
+
+def test_output_value_and_failure_reach_the_model(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    fine = Kernel(CodeResult(ok=True, stdout="hi\n", shown=(Shown("value", "42"),)))
+    assert bench.run(RunPython(fine), code="x") == ToolResult("ok", "hi\nvalue: 42")
+    assert fine.codes == ["x"]
+    assert bench.printed == ["half way\n"]
+    broken = Kernel(CodeResult(ok=False, traceback="ValueError: no"))
+    assert bench.run(RunPython(broken), code="x") == ToolResult("failed", "ValueError: no")
+
+
+def test_code_that_the_person_interrupted_says_what_it_had_done(tmp_path: Path) -> None:
+    kernel = Kernel(CodeResult(ok=False, interrupted=True, stdout="row 1\n"))
+    result = Bench(tmp_path).run(RunPython(kernel), code="x")
+    assert result.outcome == "interrupted"
+    assert result.text.endswith("Its output:\nrow 1")
+    assert kernel.interrupts == 0
+
+
+def test_code_that_never_began_says_so(tmp_path: Path) -> None:
+    result = Bench(tmp_path).run(RunPython(Kernel(JobInterrupted("refused"))), code="x")
+    assert result.outcome == "interrupted"
+    assert "nothing was run" in result.text
+
+
+def test_a_cancelled_call_stops_the_code_and_keeps_its_output(tmp_path: Path) -> None:
+    async def scene() -> tuple[ToolResult, int]:
+        answer = CodeResult(ok=False, interrupted=True, stdout="row 1\nrow 2\n")
+        kernel = Kernel(answer, busy=True)
+        return await interrupted(kernel, Bench(tmp_path)), kernel.interrupts
+
+    result, interrupts = asyncio.run(scene())
+    assert result == ToolResult("interrupted", f"{run_python.INTERRUPTED}\nrow 1\nrow 2")
+    assert interrupts == 1
+
+
+def test_native_code_does_not_hold_the_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_python, "STOP_SECONDS", 0.05)
+
+    bench = Bench(tmp_path)
+
+    async def scene() -> ToolResult:
+        kernel = Kernel(ValueError("seen by nobody"), busy=True, stops=False)
+        result = await asyncio.wait_for(interrupted(kernel, bench), 5)
+        kernel.output("after the call\n")
+        kernel.stopped.set()  # it ends at last, after the turn
+        await asyncio.sleep(0)
+        return result
+
+    result = asyncio.run(scene())
+    assert bench.printed == ["half way\n"]
+    assert result == ToolResult("interrupted", f"{run_python.NATIVE}\nhalf way\n")
+
+
+def test_output_is_handed_over_on_the_agents_loop(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    threads: list[threading.Thread] = []
+
+    class Heard(list[str]):
+        def append(self, text: str) -> None:
+            threads.append(threading.current_thread())
+
+    bench.printed = Heard()
+    bench.run(RunPython(Kernel(CodeResult(ok=True))), code="x")
+    assert threads == [threading.main_thread()]
+
+
+def test_the_question_shows_the_code_and_the_session_grant_says_everything(
+    tmp_path: Path,
+) -> None:
+    tool, context = RunPython(Kernel(CodeResult(ok=True))), Bench(tmp_path).context
+    one, two = (
+        tool.subject(tool.parse(arguments), context)
+        for arguments in ('{"code": "df.head()\\nprint(1)"}', '{"code": "x"}')
+    )
+    assert (one.access, one.title) == ("kernel", "Run this code in the kernel?")
+    assert one.shown == "df.head()\nprint(1)"
+    assert one.digest != two.digest
+    assert one.grant_key == two.grant_key
+    assert "all code in the kernel" in one.grant_label
+    assert tool.summary(tool.parse('{"code": "df.head()\\nprint(1)"}')) == "df.head() … (2 lines)"
