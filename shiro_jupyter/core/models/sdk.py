@@ -168,7 +168,7 @@ def _http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
     _check_headers(endpoint)
     transport = importlib.import_module("httpx2")
     here, ca_file = endpoint.is_loopback, endpoint.ca_file
-    # Reading the trust store takes longer than anything else here, and plain http has no use for it.
+    # Reading the trust store takes longest of all here, and plain http has no use for it.
     secure = not (here and endpoint.base_url.startswith("http:"))
 
     async def only_ours(request: httpx2.Request) -> None:
@@ -182,9 +182,7 @@ def _http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
 
     try:
         client: httpx2.AsyncClient = transport.AsyncClient(
-            verify=ssl.create_default_context(cafile=endpoint.ca_file)
-            if endpoint.ca_file
-            else True,
+            verify=ssl.create_default_context(cafile=ca_file) if ca_file else secure,
             proxy=None if here else endpoint.proxy or None,
             trust_env=not here,
             timeout=transport.Timeout(None, connect=CONNECT_SECONDS),
