@@ -44,6 +44,11 @@ KEYWORDS = frozenset(
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECT = re.compile(r"\d*(?:&>>?|>>|>\||>&|<<<|<<-?|<>|<&|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
+# What a backslash takes its meaning from between double quotes; before others it stands.
+_QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
+# `{rm,-rf,x}` becomes several words; any other brace expansion is only noticed.
+_BRACES = re.compile(r"\{[^{}'\"\\$`]*,[^{}'\"\\$`]*\}")
+_EXPANDS = re.compile(r"\{[^}]*(?:,|\.\.)")
 _DEPTH = 8
 
 
@@ -137,14 +142,15 @@ class _Reader:
         if re.search(r"\$\{?IFS\b", text):
             self.certain = False
             text = re.sub(r"\$\{IFS[^}]*\}|\$IFS(?:\$\d)?", " ", text)
-        text = text.replace("\\\n", "")
         words: list[str] = []
         position = 0
         redirected = False
         while position < len(text):
             char = text[position]
-            if char in " \t\r":
+            if char in " \t":
                 position += 1
+            elif text.startswith("\\\n", position):  # the line goes on
+                position += 2
             elif operator := _OPERATOR.match(text, position):
                 if not redirected and text.startswith("&>", position):
                     position = self._redirect(text, position)
@@ -165,10 +171,14 @@ class _Reader:
                 position = self._redirect(text, position)
                 redirected = True
             else:
+                start = position
                 word, position = self._word(text, position, depth)
+                raw = text[start:position]
                 if redirected:
                     self.targets.append(word)
                     redirected = False
+                elif _BRACES.fullmatch(raw):
+                    words += word[1:-1].split(",")
                 else:
                     words.append(word)
         self._end(words, depth)
@@ -196,10 +206,12 @@ class _Reader:
         word: list[str] = []
         while position < len(text):
             char = text[position]
-            if char in " \t\r\n;&|()<>":
+            if char in " \t\n;&|()<>":
                 break
             if char == "\\":
-                word.append(text[position + 1 : position + 2])
+                escaped = text[position + 1 : position + 2]
+                self.certain &= bool(escaped)
+                word.append(escaped if escaped != "\n" else "")
                 position += 2
             elif char == "'":
                 end = self._closing(text, position + 1, "'")
@@ -212,6 +224,7 @@ class _Reader:
                 expanded, position = self._expansion(text, position, depth)
                 word.append(expanded)
             else:
+                self.certain &= not (char == "{" and _EXPANDS.match(text, position))
                 word.append(char)
                 position += 1
         return "".join(word), position
@@ -219,13 +232,8 @@ class _Reader:
     def _double(self, text: str, position: int, depth: int) -> tuple[str, int]:
         quoted: list[str] = []
         while position < len(text) and text[position] != '"':
-            if text[position] == "\\" and text[position + 1 : position + 2] in (
-                "$",
-                "`",
-                '"',
-                "\\",
-            ):
-                quoted.append(text[position + 1])
+            if text[position] == "\\" and text[position + 1 : position + 2] in _QUOTED_ESCAPES:
+                quoted.append(text[position + 1].rstrip("\n"))
                 position += 2
             elif text[position] in "$`":
                 expanded, position = self._expansion(text, position, depth)

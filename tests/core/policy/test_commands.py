@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core.policy.commands import read_command, unwrapped
@@ -57,6 +59,9 @@ def test_a_line_is_split_into_its_commands(text: str, commands: list[str]) -> No
         "echo 'open",
         'echo "open',
         "echo $'a'",
+        "echo a{b,c}",
+        "echo {1..3}",
+        "ls \\",
         "a\0b",
         "rm${IFS}x",
         "\x1b[2K",
@@ -112,6 +117,47 @@ def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
     assert reading.certain
 
 
+# Tells each command that bash runs, word by word: none of these names is a command.
+TELL = """
+command_not_found_handle() { printf '%s\\1' "$@" $'\\2' >&7; return 0; }
+set -f
+exec 7>&1 >/dev/null </dev/null
+for text; do eval "$text"; wait; printf '\\3' >&7; done
+"""
+PIECES = [*"abc'\"\\;|&#$*?![]-=,%@+{}<>()`é \n", "&&", "||", "$(", "then", "do", "''", "\\\n"]
+BASH = shutil.which("bash") or ""
+
+
+def is_bash_4() -> bool:
+    run = [BASH, "-c", "((BASH_VERSINFO >= 4))"]
+    return bool(BASH) and subprocess.run(run, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not is_bash_4(), reason="needs a bash 4, which tells what it would run")
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from([*PIECES, " ", " "]), max_size=9).map("".join),
+        min_size=20,
+        max_size=20,
+    )
+)
+def test_bash_runs_nothing_that_a_certain_reading_has_not_named(texts: list[str]) -> None:
+    texts = [text for text in texts if read_command(text).certain]
+    run = subprocess.run(
+        [BASH, "--norc", "-c", TELL, "bash", *texts],
+        capture_output=True,
+        env={"PATH": "/nowhere", "LC_ALL": "C.UTF-8"},
+        cwd="/",
+        check=False,
+    )
+    told = run.stdout.decode().split("\3")[:-1]
+    assert len(told) == len(texts)
+    for text, told_of_it in zip(texts, told, strict=True):
+        ran = {tuple(each.split("\1")[:-1]) for each in told_of_it.split("\2\1")[:-1]}
+        assert ran - {()} <= set(read_command(text).commands), text
+
+
 @given(st.text(st.sampled_from("ab $`'\"\\;&|(){}<>\n#*~=-/!"), max_size=40))
 def test_any_text_is_read_and_the_reading_ends(text: str) -> None:
     certain = read_command(text).certain
@@ -144,6 +190,7 @@ rm -rf //
 rm -rf /usr/..
 rm -rf /home/*
 rm${IFS}-rf${IFS}/
+{rm,-rf,/}
 $'rm' -rf /
 echo ok; rm -rf /
 true && (rm -rf /)
