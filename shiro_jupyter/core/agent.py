@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from . import events
@@ -38,6 +39,14 @@ SKIPPED = "Not executed: the turn ended before this call ran."
 
 # Seconds that an ending turn waits for a call which will not end; then it is left behind.
 PATIENCE = 2.0
+
+
+# What the person is told of a reply that is no whole answer.
+SILENT = "The model gave no answer; ask again in other words."
+ENDED_EARLY = {
+    "length": "The answer was cut at the model's length limit; say “go on” for the rest.",
+    "filtered": "The endpoint's content filter cut the answer; ask in other words.",
+}
 
 
 @dataclass(frozen=True)
@@ -180,11 +189,9 @@ class Agent:
             reason = str(error)
         except Exception as error:
             log.exception("a turn failed")
-            what = (
-                str(error) if isinstance(error, ShiroError) else f"{type(error).__name__}: {error}"
-            )
+            kind = "" if isinstance(error, ShiroError) else f"{type(error).__name__}: "
             outcome = "failed"
-            reason = f"Something in shiro broke ({what}); the session is kept, ask again."
+            reason = f"Something in shiro broke ({kind}{error}); the session is kept, ask again."
         self._close_open_calls(turn)
         return outcome, reason
 
@@ -243,9 +250,11 @@ class Agent:
         turn.usage += finished.usage
         self.emit(events.UsageReported(finished.usage))
         self.session.append(*finished.items)
-        if finished.reason == "length":
-            self.emit(events.Notice("The answer was cut at the model's length limit.", "warning"))
-        return [item for item in finished.items if isinstance(item, Call)]
+        calls = [item for item in finished.items if isinstance(item, Call)]
+        silent = "" if calls or heard else SILENT
+        if notice := ENDED_EARLY.get(finished.reason, silent):
+            self.emit(events.Notice(notice, "warning"))
+        return calls
 
     def _check_time(self, turn: Turn) -> None:
         spent = self.clock.monotonic() - turn.started - turn.uncounted
@@ -388,9 +397,4 @@ class Agent:
 
 
 def _of_turn(items: Sequence[Item], turn: int) -> list[Item]:
-    newest: list[Item] = []
-    for item in reversed(items):
-        if item.turn != turn:
-            break
-        newest.append(item)
-    return newest[::-1]
+    return list(takewhile(lambda item: item.turn == turn, reversed(items)))[::-1]

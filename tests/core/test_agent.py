@@ -795,6 +795,25 @@ def test_an_interrupt_at_any_event_leaves_all_in_order(
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (Step("Half an answ", reason="length"), "length limit"),
+        (Step("", reason="filtered"), "content filter"),
+        (Step("", "Only thought."), "gave no answer"),
+        (Step("Whole."), ""),
+    ],
+)
+def test_a_reply_that_is_no_whole_answer_is_told(tmp_path: Path, step: Step, told: str) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path / "project", [step])
+        assert (await stage.agent.submit("go")).outcome == "answered"
+        notices = [event.text for event in stage.events if isinstance(event, events.Notice)]
+        assert [told in notice for notice in notices] == ([True] if told else [])
+
+    asyncio.run(run())
+
+
 STEPS = st.lists(
     st.sampled_from(
         [
