@@ -39,8 +39,8 @@ def model() -> dict[str, str]:
         return {}
     found, _ = asyncio.run(discover())
     if found:
-        print(f"model: {found[0].models[0]} of the server found at {found[0].base_url}")
-        return {"SHIRO_BASE_URL": found[0].base_url, "SHIRO_MODEL": found[0].models[0]}
+        print(f"model: {found[0].models[0].name} of the server found at {found[0].base_url}")
+        return {"SHIRO_BASE_URL": found[0].base_url, "SHIRO_MODEL": found[0].models[0].name}
     fetch = [sys.executable, str(ROOT / "scripts" / "fetch_model.py"), "--json"]
     run = subprocess.run(fetch, stdout=subprocess.PIPE, text=True)
     if run.returncode:

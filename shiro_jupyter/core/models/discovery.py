@@ -1,0 +1,169 @@
+"""Model servers that already run on this machine, and what a server says it serves.
+
+A port of loopback is open to every user of a machine, so a server counts as found only where
+its socket is known to belong to this user. No key is ever sent, and no proxy asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+import psutil
+
+from ..workspace.threads import in_thread
+
+# Ollama; LM Studio; llama.cpp; vLLM.
+PORTS = (11434, 1234, 8080, 8000)
+SECONDS = 0.3  # for one server to answer in
+MAX_BYTES = 1 << 20  # a longer answer is no model list
+NAME_LENGTH = 200
+_HOST = "127.0.0.1"
+# Where servers say how many tokens they take: vLLM, OpenRouter, Groq, LM Studio.
+_WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length")
+# Parts of the names of models that do not converse.
+_OTHER_KINDS = ("embed", "rerank", "whisper", "tts-", "dall-e", "moderation", "transcribe")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model by its name at the server; `window` is in tokens, 0 where the server is silent."""
+
+    name: str
+    window: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """A server of this user; `models` is never empty."""
+
+    base_url: str
+    models: tuple[Served, ...]
+
+
+async def discover(
+    ports: Iterable[int] = PORTS,
+    *,
+    seconds: float = SECONDS,
+    is_ours: Callable[[int], bool] | None = None,
+) -> tuple[list[Found], list[str]]:
+    """Servers of this user in the order of `ports`, and a sentence for each other server.
+
+    Ports are looked at all at once, `seconds` each. Whatever is no model list is passed over.
+    """
+    ports = tuple(ports)
+    answers = await asyncio.gather(*(_models_at(port, seconds) for port in ports))
+    found, notices = [], []
+    for port, models in zip(ports, answers, strict=True):
+        if not models:
+            continue
+        url = f"http://{_HOST}:{port}/v1"
+        if await in_thread(is_ours or is_served_by_user, port):
+            found.append(Found(url, models))
+        else:
+            notices.append(
+                f"A model server answers at {url}, but it is not known to be yours; "
+                "if you trust it, choose it with %shiro /connect."
+            )
+    return found, notices
+
+
+def is_served_by_user(port: int) -> bool:
+    """Whether a process of this user is seen to listen on this port of loopback. Blocks."""
+    return any(
+        connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr[1] == port
+        for process in psutil.process_iter()
+        if _is_of_user(process)
+        for connection in _connections(process)
+    )
+
+
+def model_list(body: object) -> tuple[Served, ...]:
+    """What the body of `GET /v1/models` lists, those first that converse; empty if it is none."""
+    entries = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(entries, list):
+        return ()
+    listed = {
+        entry["id"]: Served(entry["id"], _window_of(entry))
+        for entry in entries
+        if isinstance(entry, dict) and _is_name(entry.get("id"))
+    }
+    return tuple(sorted(listed.values(), key=lambda each: _is_of_another_kind(each.name)))
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= NAME_LENGTH and name.isprintable()
+
+
+def _is_of_another_kind(name: str) -> bool:
+    return any(part in name.lower() for part in _OTHER_KINDS)
+
+
+def _window_of(entry: dict[str, Any]) -> int:
+    meta = entry.get("meta")
+    said = [meta.get("n_ctx")] if isinstance(meta, dict) else []  # llama.cpp
+    said += [entry.get(name) for name in _WINDOWS]
+    return next((each for each in said if type(each) is int and each > 0), 0)
+
+
+async def _models_at(port: int, seconds: float) -> tuple[Served, ...]:
+    data = bytearray()
+    # What came before the deadline may be whole: some servers do not close.
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(seconds):
+            await _ask(port, data)
+    try:
+        response = http.client.HTTPResponse(cast(Any, _Received(bytes(data))))
+        response.begin()
+        if response.status != 200:
+            return ()
+        return model_list(json.loads(response.read()))
+    except (http.client.HTTPException, ValueError, OSError, RecursionError):
+        return ()
+
+
+async def _ask(port: int, data: bytearray) -> None:
+    """Fill `data` with the answer, no more than it may be long."""
+    reader, writer = await asyncio.open_connection(_HOST, port)
+    try:
+        writer.write(
+            f"GET /v1/models HTTP/1.1\r\nHost: {_HOST}:{port}\r\nAccept: application/json\r\n"
+            "Connection: close\r\n\r\n".encode()
+        )
+        while len(data) < MAX_BYTES and (chunk := await reader.read(1 << 16)):
+            data += chunk
+    finally:
+        writer.transport.abort()  # closing in good order would wait for the other side
+
+
+class _Received:
+    """What the standard library reads a response from: a socket that has it all."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, mode: str) -> io.BytesIO:
+        return io.BytesIO(self._data)
+
+
+def _is_of_user(process: psutil.Process) -> bool:
+    with suppress(psutil.Error, OSError):
+        if hasattr(os, "geteuid"):
+            return process.uids().effective == os.geteuid()
+        return process.username() == psutil.Process().username()
+    return False
+
+
+def _connections(process: psutil.Process) -> Iterator[Any]:
+    """The process's TCP sockets, none where the system does not let us see them."""
+    with suppress(psutil.Error, OSError):
+        # The name is a newer one; kernels in the field still bring psutil 5.
+        ask = getattr(process, "net_connections", None) or process.connections
+        yield from ask(kind="tcp")
