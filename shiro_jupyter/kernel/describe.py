@@ -236,7 +236,9 @@ def _tensor(value: Any) -> str:
 
 def _labelled(value: Any) -> str:
     sizes = ", ".join(f"{name} {length:,}" for name, length in value.sizes.items())
-    return f"xarray.{class_name(type(value))}, {sizes or 'no dimension'}"
+    held = getattr(value, "data_vars", ())  # a dataset's; an array holds none
+    names = f", holding {', '.join(map(str, islice(held, 20)))}" if held else ""
+    return f"xarray.{class_name(type(value))}, {sizes or 'no dimension'}{names}"
 
 
 _ARRAYS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (

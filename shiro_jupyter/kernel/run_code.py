@@ -7,6 +7,7 @@ model reads is kept beside it, bounded. `In`, `Out` and the `_` names stay as th
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import re
 import sys
 import time
@@ -59,6 +60,7 @@ class CodeResult:
     stdout: str = ""
     stderr: str = ""
     shown: tuple[Shown, ...] = ()
+    unshown: int = 0  # displays beyond the limit, which only the person saw
     traceback: str = ""
     log: str = ""
     seconds: float = 0.0
@@ -68,9 +70,9 @@ class CodeResult:
         parts = [self.stdout.rstrip("\n")]
         if self.stderr.strip():
             parts.append(f"stderr:\n{self.stderr.rstrip(chr(10))}")
-        parts += [str(each) for each in self.shown[:SHOWN_LIMIT]]
-        if len(self.shown) > SHOWN_LIMIT:
-            parts.append(f"[… {len(self.shown) - SHOWN_LIMIT} more shown …]")
+        parts += map(str, self.shown)
+        if self.unshown:
+            parts.append(f"[… {self.unshown:,} more shown to the person …]")
         parts.append(self.traceback)
         text = "\n".join(part for part in parts if part)
         return text or ("" if self.interrupted else "Done; it printed nothing and has no value.")
@@ -111,8 +113,12 @@ def run_on_main_sync(shell: Any, code: str, output: Callable[[str], None]) -> Co
     job = _Job(shell, code, output)
     with job.guarded():
         if job.awaits:
+            context = contextvars.copy_context()
             with compat.loop_inside() as loop:
-                _finish(loop, loop.create_task(job.execute()))
+                _finish(loop, loop.create_task(job.execute(), context=context))
+            for variable, value in context.items():
+                if variable.get(_UNSET) is not value:
+                    variable.set(value)
         else:
             job.step_through()
     return job.outcome()
@@ -137,6 +143,7 @@ class _Job:
         self._code = code
         self._tee = Tee(output)
         self._shown: list[Shown] = []
+        self._unshown = 0
         self._traceback = ""
         self._result: Any = None
         self._interrupted = False
@@ -207,6 +214,7 @@ class _Job:
             stdout=_as_seen(self._tee.kept["stdout"].text(log)),
             stderr=_as_seen(self._tee.kept["stderr"].text(log)),
             shown=tuple(self._shown),
+            unshown=self._unshown,
             traceback=self._traceback if failed else "",
             log=log,
             seconds=time.monotonic() - self._started,
@@ -244,7 +252,12 @@ class _Job:
 
     def _publish(self, publish: Callable[..., None]) -> Callable[..., None]:
         def published(data: Any, *args: Any, **kwargs: Any) -> None:
-            self._shown.append(_described("display", data))
+            if kwargs.get("update"):  # what was shown before is shown in another form
+                pass
+            elif len(self._shown) < SHOWN_LIMIT:
+                self._shown.append(_described("display", data))
+            else:
+                self._unshown += 1
             with self._tee.unkept():  # a terminal prints it
                 publish(data, *args, **kwargs)
 

@@ -177,14 +177,25 @@ def test_progress_bars_reach_the_model_as_they_end(kernel: Kernel) -> None:
     assert told(kernel) == "2 of 2"
 
 
-@pytest.mark.parametrize(
-    "code", ["flavour.set('new')", "import asyncio\nawait asyncio.sleep(0)\nflavour.set('new')"]
-)
-def test_context_variables_are_set_for_the_cell(kernel: Kernel, code: str) -> None:
+@pytest.mark.parametrize("form", ["await run_on_main", "run_on_main_sync"])
+@pytest.mark.parametrize("start", ["", "import asyncio\nawait asyncio.sleep(0)\n"])
+def test_context_variables_are_set_for_the_cell(kernel: Kernel, start: str, form: str) -> None:
     kernel.run("from contextvars import ContextVar\nflavour = ContextVar('flavour', default='old')")
-    cell = f"_ = await run_on_main(get_ipython(), {code!r}, said.append)\nprint(flavour.get())"
+    code = f"{start}flavour.set('new')"
+    cell = f"result = {form}(get_ipython(), {code!r}, said.append)\nprint(flavour.get())"
     assert kernel.run(cell).stdout == "new\n"
-    kernel.run("del _")
+
+
+def test_many_displays_are_counted_and_an_update_is_none_of_them(kernel: Kernel) -> None:
+    code = (
+        "handle = display('0 %', display_id=True)\n"
+        "for n in range(1_000): handle.update(f'{n} %')\n"
+        "for n in range(30): display(n)\n'the value'"
+    )
+    live(kernel, code)
+    lines = told(kernel).splitlines()
+    assert lines[:2] == ["shown to the person: '0 %'", "shown to the person: 0"]
+    assert lines[-2:] == ["value: 'the value'", "[… 23 more shown to the person …]"]
 
 
 def test_history_and_last_results_stay_as_they_were(kernel: Kernel) -> None:
@@ -347,5 +358,5 @@ def test_the_text_for_the_model() -> None:
     assert CodeResult(ok=False, interrupted=True).text() == ""
     table = Shown("value", "   a\n0  1")
     assert CodeResult(ok=True, shown=(table,)).text() == "value:\n   a\n0  1"
-    many = CodeResult(ok=True, shown=(Shown("display", "x"),) * 20)
-    assert many.text().endswith("[… 12 more shown …]")
+    many = CodeResult(ok=True, shown=(Shown("display", "x"),), unshown=1_200)
+    assert many.text() == "shown to the person: x\n[… 1,200 more shown to the person …]"
