@@ -9,7 +9,7 @@ from IPython.core.magic import no_var_expand
 
 from .command_line import FLAGS
 from .lazy import make_host
-from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell
+from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell, whole_lines
 
 if TYPE_CHECKING:
     from .host import Host
@@ -47,7 +47,7 @@ class Extension:
         # Ahead of the transformers that strip prompts, since `>>>` may be part of ours; and
         # behind them once more, for a `%%shiro` cell that was pasted with prompts.
         transforms.cleanup_transforms.insert(0, verbatim_cell)
-        transforms.line_transforms.insert(0, verbatim_cell)
+        transforms.line_transforms[:0] = (whole_lines, verbatim_cell)
         transforms.token_transformers.insert(0, VerbatimMagic)
         shell.input_transformers_post.append(self._awaited)
         self._register(self.shiro, "line", SYNC)
@@ -69,6 +69,7 @@ class Extension:
         for chain, ours in (
             (transforms.cleanup_transforms, verbatim_cell),
             (transforms.line_transforms, verbatim_cell),
+            (transforms.line_transforms, whole_lines),
             (transforms.token_transformers, VerbatimMagic),
             (self.shell.input_transformers_post, self._awaited),
         ):

@@ -7,7 +7,7 @@ import contextvars
 import sys
 import time
 from collections.abc import Coroutine, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.errors import ShiroError, TurnFailed, UsageError
@@ -105,6 +105,8 @@ class Host:
         if self.main.busy:
             raise UsageError(WITHIN)
         line = parse(text, body)
+        if not person:  # nobody would see how it ends, and the kernel may be gone by then
+            line = replace(line, background=False)
         self._set(line)
         if line.resume:
             said = yield from self._work(self.services.resume(line.resume), person)
@@ -163,10 +165,13 @@ class Host:
         owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
         if not line.memory:
             yield from self._work(self.services.switch(None), person)
-        ended = self._spawn(owner, prompt)
         if line.background:
+            self._spawn(owner, prompt)
             return owner.reply
-        yield Wait(ended, Server(stdin=person, owner=owner))
+        server = Server(stdin=person, owner=owner)
+        self.main.expect(server)
+        ended = self._spawn(owner, prompt)
+        yield Wait(ended, server)
         _raise_unless_fine(ended.result(), person)
         return owner.reply
 

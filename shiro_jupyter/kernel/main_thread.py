@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, TypeVar
 
+from ..core.errors import ToolFailed
 from . import compat
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ GRACE = 0.5
 
 
 class JobInterrupted(Exception):
-    """The person interrupted a job on the main thread, or nothing could run it."""
+    """The person interrupted a job on the main thread."""
 
 
 @dataclass(eq=False)
@@ -165,9 +166,14 @@ class MainThread:
             self._jobs = deque(job for job in self._jobs if job.stdin)
         for job in jobs:
             if job.future.set_running_or_notify_cancel():
-                job.future.set_exception(JobInterrupted(reason))
+                job.future.set_exception(ToolFailed(reason))
 
     # -- on main ---------------------------------------------------------------------------
+
+    def expect(self, server: Server) -> None:
+        """Announce a server that is about to serve, so that no job goes looking for one."""
+        with self._lock:
+            self._servers.append(server)
 
     async def serve(self, ended: concurrent.futures.Future[Any], server: Server) -> None:
         """Run jobs until `ended`, awaiting in between: main's loop stays alive."""
@@ -267,7 +273,8 @@ class MainThread:
     @contextmanager
     def _serving(self, server: Server) -> Iterator[None]:
         with self._lock:
-            self._servers.append(server)
+            if server not in self._servers:
+                self._servers.append(server)
         on_main = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, self._on_sigint) if on_main else None
         try:
@@ -282,13 +289,15 @@ class MainThread:
                 self._unserved()
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
+        __tracebackhide__ = True  # the traceback of the person's code is not about us
         ours, self._signalled = self._signalled, False
         job = self._current
+        if job:
+            job.stopped_at = time.monotonic()
         if not ours:
             self._interrupted(job.owner if job else self._servers[-1].owner)
         if job is None:
             return
-        job.stopped_at = time.monotonic()
         loop = job.task.get_loop() if job.task else None
         if job.task and loop and asyncio.current_task(loop) is not job.task:
             # The code awaits: raising here would end the kernel's event loop instead.

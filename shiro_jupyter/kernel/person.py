@@ -37,7 +37,7 @@ class Person:
     async def __call__(self, question: Question) -> Answer | None:
         if not self.there():
             return None
-        if not self.main.answerable:
+        if not self.main.answerable:  # a turn in the background
             self.waits()
         try:
             said = await self.main.run(lambda: self._read(question), stdin=True, owner=self.owner())

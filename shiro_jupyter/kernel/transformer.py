@@ -21,7 +21,6 @@ VERBATIM = ("shiro", "todos", "remember", "recall", "forget")
 # IPython's magics whose line may hold ours; their rest is code, taken as it stands too.
 TIMERS = ("time", "timeit", "prun")
 SYNC, ASYNC = "shiro", "shiro_async"
-LINE_ENDS = ("\n", "\r")
 
 
 class VerbatimMagic(TokenTransformBase):  # type: ignore[misc]
@@ -43,24 +42,31 @@ class VerbatimMagic(TokenTransformBase):  # type: ignore[misc]
             tokens = [t for t in line if t.type not in (tokenize.INDENT, tokenize.DEDENT)]
             if not tokens:
                 continue
-            at = 0 if tokens[0].string == "%" else _assigned_at(tokens)
-            name = _magic_at(tokens, at)
-            if name in VERBATIM or (name in TIMERS and _holds_ours(tokens[at + 2 :])):
-                return cls(tokens[0].start, tokens[at].start[1], name, at > 0)
+            for at in (0,) if tokens[0].string == "%" else _assigned(tokens):
+                name = _magic_at(tokens, at)
+                if name in VERBATIM or (name in TIMERS and _holds_ours(tokens[at + 2 :])):
+                    return cls(tokens[0].start, tokens[at].start[1], name, at > 0)
         return None
 
     def transform(self, lines: list[str]) -> list[str]:
         line = lines[self.start_line]
-        last = self.start_line
-        # `splitlines` also splits at U+2028, form feeds and the like, which are text here.
-        while not line.endswith(LINE_ENDS) and last + 1 < len(lines):
-            last += 1
-            line += lines[last]
         before, text = line[: self.percent], line[self.percent + 1 + len(self.name) :]
         call = f"get_ipython().run_line_magic({self.name!r}, {_as_typed(text)!r})"
         if not self.assigned and self.name not in TIMERS:
             call += " and None"
-        return [*lines[: self.start_line], f"{before}{call}\n", *lines[last + 1 :]]
+        return [*lines[: self.start_line], f"{before}{call}\n", *lines[self.start_line + 1 :]]
+
+
+def whole_lines(lines: list[str]) -> list[str]:
+    """The lines as Python counts them: `str.splitlines`, which IPython uses, also splits at
+    U+2028, form feeds and the like, which are text in a prompt."""
+    whole: list[str] = []
+    for line in lines:
+        if whole and not whole[-1].endswith(("\n", "\r")):
+            whole[-1] += line
+        else:
+            whole.append(line)
+    return whole
 
 
 def verbatim_cell(lines: list[str]) -> list[str]:
@@ -88,7 +94,7 @@ def _as_typed(text: str) -> str:
 
 def _magic_at(tokens: Sequence[tokenize.TokenInfo], at: int) -> str:
     """The name right after the `%` at this place, or nothing."""
-    if at < 0 or at + 1 >= len(tokens) or tokens[at].string != "%":
+    if at + 1 >= len(tokens) or tokens[at].string != "%":
         return ""
     percent, name = tokens[at], tokens[at + 1]
     if name.type != tokenize.NAME or name.start != percent.end:
@@ -98,14 +104,14 @@ def _magic_at(tokens: Sequence[tokenize.TokenInfo], at: int) -> str:
     return name.string if not after or after.isspace() else ""
 
 
-def _assigned_at(tokens: Sequence[tokenize.TokenInfo]) -> int:
-    """Where the right side of the line's first plain `=` begins, -1 without one."""
+def _assigned(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[int]:
+    """Where the right side of each plain `=` of the line begins."""
     depth = 0
     for at, token in enumerate(tokens):
         if token.string == "=" and depth == 0:
-            return at + 1
-        depth += (token.string in "([{") - (token.string in ")]}") if token.string else 0
-    return -1
+            yield at + 1
+        elif token.type == tokenize.OP:
+            depth += (token.string in "([{") - (token.string in ")]}")
 
 
 def _holds_ours(tokens: Sequence[tokenize.TokenInfo]) -> bool:
