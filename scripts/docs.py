@@ -20,8 +20,7 @@ from shiro_jupyter.core.agent import Limits
 from shiro_jupyter.core.events import EVENTS, name_of
 from shiro_jupyter.core.settings import settings_table
 from shiro_jupyter.core.tools.shelf import tools_table
-from shiro_jupyter.kernel.command_line import flags_table
-from shiro_jupyter.kernel.commands import commands_table
+from shiro_jupyter.kernel.commands import commands_table, flags_table
 from shiro_jupyter.kernel.tools import KERNEL_TOOLS
 
 ROOT = Path(__file__).parents[1]
@@ -45,11 +44,11 @@ def settings() -> str:
 
 
 def commands() -> str:
-    return table(("command", "what it does"), commands_table())
+    return table(("command", "takes", "what it does"), commands_table())
 
 
 def flags() -> str:
-    return table(("flag", "what it does"), flags_table())
+    return table(("flag", "takes", "what it does"), flags_table())
 
 
 def events() -> str:
