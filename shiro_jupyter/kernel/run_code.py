@@ -215,7 +215,7 @@ class _Job:
             stderr=_as_seen(self._tee.kept["stderr"].text(log)),
             shown=tuple(self._shown),
             unshown=self._unshown,
-            traceback=self._traceback if failed else "",
+            traceback=self._traceback if failed and not interrupted else "",
             log=log,
             seconds=time.monotonic() - self._started,
         )
@@ -252,8 +252,8 @@ class _Job:
 
     def _publish(self, publish: Callable[..., None]) -> Callable[..., None]:
         def published(data: Any, *args: Any, **kwargs: Any) -> None:
-            if kwargs.get("update"):  # what was shown before is shown in another form
-                pass
+            if kwargs.get("update") or not self._tee.takes():
+                pass  # what was shown before in another form, or another thread's
             elif len(self._shown) < SHOWN_LIMIT:
                 self._shown.append(_described("display", data))
             else:
