@@ -41,6 +41,12 @@ class Request:
     step: int = 0
 
 
+def offered(request: Request, profile: Profile) -> tuple[ToolSpec, ...]:
+    """The tools that the model is told of: all, or those its profile narrows them to."""
+    narrowed = set(profile.tools)
+    return tuple(tool for tool in request.tools if not narrowed or tool.name in narrowed)
+
+
 @dataclass(frozen=True)
 class TextPiece:
     text: str

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..context.render import chat_messages
 from .assembly import Assembly, ChatAssembly
-from .base import Piece, Request, ToolSpec
+from .base import Piece, Request, ToolSpec, offered
 from .endpoint import Endpoint
 from .profiles import Profile
 from .sdk import Wire
@@ -35,7 +35,7 @@ class NativeCalling:
 
     def payload(self, request: Request, profile: Profile) -> dict[str, Any]:
         messages = chat_messages(request.system, request.items, request.tail)
-        tools = [_tool(spec) for spec in request.tools]
+        tools = [_tool(spec) for spec in offered(request, profile)]
         return {"messages": messages, **({"tools": tools} if tools else {})}
 
     def assembly(self, request: Request) -> Assembly:
@@ -60,16 +60,34 @@ class ChatClient:
         self._wire = Wire(endpoint, profile.model)
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
-        body = {
-            "model": self.profile.model,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **self._calling.payload(request, self.profile),
-        }
         assembly = self._calling.assembly(request)
-        async with aclosing(self._wire.stream("/chat/completions", body, assembly)) as pieces:
+        stream = self._wire.stream("/chat/completions", self._body(request), assembly)
+        async with aclosing(stream) as pieces:
             async for piece in pieces:
                 yield piece
 
     async def close(self) -> None:
         await self._wire.close()
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        profile = self.profile
+        body: dict[str, Any] = {
+            "model": profile.model,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if profile.temperature is not None:
+            body["temperature"] = profile.temperature
+        if effort := effort_of(profile):
+            body["reasoning_effort"] = effort
+        body |= self._calling.payload(request, profile)
+        if body["messages"][0]["role"] == "system":
+            body["messages"][0]["role"] = profile.role
+        return body
+
+
+def effort_of(profile: Profile) -> str:
+    """The reasoning effort to ask for; empty where the model has none, or its own holds."""
+    if profile.think == "off":
+        return "none" if profile.efforts else ""
+    return profile.think if profile.think in profile.efforts else ""

@@ -11,7 +11,8 @@ from ..context.render import response_items
 from ..context.repair import without_reasoning
 from ..errors import EndpointRefused
 from .assembly_responses import ResponsesAssembly
-from .base import Piece, Request, ToolSpec
+from .base import Piece, Request, ToolSpec, offered
+from .chat import effort_of
 from .endpoint import Endpoint
 from .profiles import Profile
 from .sdk import Wire
@@ -26,7 +27,9 @@ class ResponsesClient:
         self.profile = profile
         self._origin = endpoint.origin(profile.model)
         self._wire = Wire(endpoint, profile.model)
-        self._asks_for_reasoning = True
+        # Not every model has sealed reasoning, nor every account summaries of it.
+        self._asks_for_sealed = True
+        self._asks_for_summary = bool(profile.efforts)
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         try:
@@ -38,8 +41,10 @@ class ResponsesClient:
             # A refused request has shown nothing yet, so it may be sent once more without what
             # it was refused for.
             words = str(error).lower()
-            if "encrypted content is not supported" in words and self._asks_for_reasoning:
-                self._asks_for_reasoning = False
+            if "encrypted content is not supported" in words and self._asks_for_sealed:
+                self._asks_for_sealed = False
+            elif "summar" in words and self._asks_for_summary:
+                self._asks_for_summary = False
             elif error.code == "invalid_encrypted_content" or "encrypted" in words:
                 request = replace(request, items=without_reasoning(request.items))
             else:
@@ -64,9 +69,15 @@ class ResponsesClient:
         }
         if request.system.strip():
             body["instructions"] = request.system
-        if request.tools:
-            body["tools"] = [_tool(spec) for spec in request.tools]
-        if self._asks_for_reasoning:
+        if tools := [_tool(spec) for spec in offered(request, self.profile)]:
+            body["tools"] = tools
+        if self.profile.temperature is not None:
+            body["temperature"] = self.profile.temperature
+        effort, summary = effort_of(self.profile), "auto" if self._asks_for_summary else ""
+        if effort or summary:
+            asked = {"effort": effort, "summary": summary}
+            body["reasoning"] = {name: value for name, value in asked.items() if value}
+        if self._asks_for_sealed:
             body["include"] = [_ENCRYPTED]
         return body
 

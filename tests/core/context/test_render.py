@@ -126,6 +126,11 @@ def test_another_origin_gets_neither_reasoning_nor_ids_but_all_the_rest() -> Non
     assert not any("id" in each for each in sent)
 
 
+def test_ids_go_nowhere_without_the_reasoning_that_a_damaged_file_lost() -> None:
+    lost = [item for item in TURN if not isinstance(item, Reasoning)]
+    assert not any("id" in each for each in response_items(lost, origin="here"))
+
+
 def test_what_a_result_says_without_words() -> None:
     assert result_text(Result("a", "ok", " ")) == "(no output)"
     assert result_text(Result("a", "timed_out", "half")) == "[timed out] half"

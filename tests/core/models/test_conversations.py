@@ -137,6 +137,58 @@ def test_a_model_without_sealed_reasoning_is_asked_without_it_from_then_on() -> 
     assert ["include" in body for body in server.bodies] == [True, False, False]
 
 
+def test_an_account_without_summaries_is_asked_without_them_from_then_on() -> None:
+    words = "Your organization must be verified to generate reasoning summaries."
+    profile = Profile(model="tiny", api="responses", efforts=("low", "high"), think="high")
+    with StrictEndpoint([Reply(status=400, message=words), Reply("One.")]) as server:
+        assert step_as(profile, Endpoint(server.base_url)).text == "One."
+    assert [body["reasoning"] for body in server.bodies] == [
+        {"effort": "high", "summary": "auto"},
+        {"effort": "high"},
+    ]
+
+
+def step_as(profile: Profile, endpoint: Endpoint) -> Outcome:
+    async def run() -> Outcome:
+        client = client_for(endpoint, profile)
+        try:
+            return await outcome_of(client, asked())
+        finally:
+            await client.close()
+
+    return asyncio.run(run())
+
+
+@both
+def test_what_the_profile_says_goes_out(api: Api) -> None:
+    asks = Profile(
+        model="tiny",
+        api=api,
+        temperature=0.0,
+        think="low",
+        efforts=("low",),
+        role="developer",
+        tools=("other",),
+    )
+    silent = replace(asks, temperature=None, think="", efforts=(), tools=(), role="system")
+    off = replace(asks, think="off")
+    with StrictEndpoint([Reply("a"), Reply("b"), Reply("c")]) as server:
+        for profile in (asks, silent, off):
+            assert step_as(profile, Endpoint(server.base_url)).text
+        server.check()
+    full, bare, none = server.bodies
+    assert full["temperature"] == 0.0
+    assert "tools" not in full
+    assert len(bare["tools"]) == 1
+    assert not {"temperature", "reasoning", "reasoning_effort"} & set(bare)
+    if api == "chat":
+        assert (full["reasoning_effort"], none["reasoning_effort"]) == ("low", "none")
+        assert [body["messages"][0]["role"] for body in (full, bare)] == ["developer", "system"]
+    else:
+        assert full["reasoning"] == {"effort": "low", "summary": "auto"}
+        assert none["reasoning"]["effort"] == "none"
+
+
 @both
 def test_a_refusal_for_another_reason_is_not_asked_twice(api: Api) -> None:
     with StrictEndpoint([Reply(status=400, message="No."), Reply("Yes.")]) as server:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -389,6 +390,22 @@ def test_cancelling_in_the_middle_closes_the_response(api: Api) -> None:
             return again.text
 
         assert asyncio.run(run()) == "again"
+
+
+@both
+def test_a_reader_that_stops_closes_the_response_at_once(api: Api) -> None:
+    with StrictEndpoint([Reply("one two three", silent_after=5)]) as server:
+
+        async def run() -> None:
+            client = client_for(Endpoint(server.base_url), Profile(model="tiny", api=api))
+            async with aclosing(client.stream(asked())) as pieces:  # type: ignore[type-var]
+                async for piece in pieces:
+                    if isinstance(piece, TextPiece):
+                        break
+            assert await asyncio.to_thread(server.disconnected.wait, 5)
+            await client.close()
+
+        asyncio.run(run())
 
 
 @both
