@@ -236,6 +236,8 @@ class _Job:
             for target, name, replacement in (
                 (shell.display_pub, "publish", self._publish(publish)),
                 (shell, traceback, self._show_traceback(getattr(shell, traceback, _nothing))),
+                # `%%capture` around the cell has put one there that tells nobody of the value.
+                (sys, "displayhook", hook),
                 (hook, "write_format_data", self._show_value(publish)),
                 # The value is a display of the running cell, no numbered output.
                 (hook, "quiet", self._quiet),

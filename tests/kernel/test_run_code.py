@@ -304,6 +304,16 @@ def test_magics_and_help_run_as_in_a_cell(kernel: Kernel) -> None:
     assert kernel.value("caught.stdout") == "'hidden\\n'"
 
 
+def test_a_cell_that_captures_gets_the_output_and_the_model_too(kernel: Kernel) -> None:
+    outputs = kernel.run("%%capture caught\nresult = run_sync('print(1); display(2); 6 * 7')")
+    assert (outputs.status, shown(outputs)) == ("ok", [])
+    assert told(kernel) == "1\nshown to the person: 2\nvalue: 42"
+    assert kernel.value("caught.stdout") == "'1\\n'"
+    assert kernel.value("[each.data for each in caught.outputs]") == (
+        "[{'text/plain': '2'}, {'text/plain': '42'}]"
+    )
+
+
 def test_nothing_of_ours_stays_in_the_shell(kernel: Kernel) -> None:
     state = (
         "(set(vars(get_ipython().displayhook)), set(vars(get_ipython().display_pub)),"

@@ -1,3 +1,5 @@
+"""inspect_variable: one live variable in detail."""
+
 from __future__ import annotations
 
 from pydantic import Field

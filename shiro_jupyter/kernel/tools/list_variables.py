@@ -1,3 +1,5 @@
+"""list_variables: what is in the live namespace."""
+
 from __future__ import annotations
 
 from pydantic import Field

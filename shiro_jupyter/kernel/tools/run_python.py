@@ -1,3 +1,5 @@
+"""run_python: code in the live namespace, on the main thread."""
+
 from __future__ import annotations
 
 import asyncio
