@@ -7,25 +7,22 @@ its socket is known to belong to this user. No key is ever sent, and no proxy as
 from __future__ import annotations
 
 import asyncio
-import http.client
-import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import psutil
 
 from ..workspace.threads import in_thread
+from . import local_http
 
 # Ollama; LM Studio; llama.cpp; vLLM.
 PORTS = (11434, 1234, 8080, 8000)
 SECONDS = 0.3  # for one server to answer in
-MAX_BYTES = 1 << 20  # a longer answer is no model list
 NAME_LENGTH = 200
-_HOST = "127.0.0.1"
 # Where servers say how many tokens they take: vLLM, OpenRouter, Groq, LM Studio.
 _WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length")
 # Parts of the names of models that do not converse.
@@ -64,7 +61,7 @@ async def discover(
     for port, models in zip(ports, answers, strict=True):
         if not models:
             continue
-        url = f"http://{_HOST}:{port}/v1"
+        url = f"http://{local_http.HOST}:{port}/v1"
         if await in_thread(is_ours or is_served_by_user, port):
             found.append(Found(url, models))
         else:
@@ -77,10 +74,13 @@ async def discover(
 
 def is_served_by_user(port: int) -> bool:
     """Whether a process of this user is seen to listen on this port of loopback. Blocks."""
+    return any(listens(process, port) for process in psutil.process_iter() if _is_of_user(process))
+
+
+def listens(process: psutil.Process, port: int) -> bool:
+    """Whether the process is seen to listen on this port. Blocks."""
     return any(
         connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr[1] == port
-        for process in psutil.process_iter()
-        if _is_of_user(process)
         for connection in _connections(process)
     )
 
@@ -114,43 +114,13 @@ def _window_of(entry: dict[str, Any]) -> int:
 
 
 async def _models_at(port: int, seconds: float) -> tuple[Served, ...]:
-    data = bytearray()
-    # What came before the deadline may be whole: some servers do not close.
-    with suppress(OSError, TimeoutError):
-        async with asyncio.timeout(seconds):
-            await _ask(port, data)
-    try:
-        response = http.client.HTTPResponse(cast(Any, _Received(bytes(data))))
-        response.begin()
-        if response.status != 200:
-            return ()
-        return model_list(json.loads(response.read()))
-    except (http.client.HTTPException, ValueError, OSError, RecursionError):
+    answer = await local_http.get(port, "/v1/models", seconds=seconds)
+    if answer is None or answer[0] != 200:
         return ()
-
-
-async def _ask(port: int, data: bytearray) -> None:
-    """Fill `data` with the answer, no more than it may be long."""
-    reader, writer = await asyncio.open_connection(_HOST, port)
     try:
-        writer.write(
-            f"GET /v1/models HTTP/1.1\r\nHost: {_HOST}:{port}\r\nAccept: application/json\r\n"
-            "Connection: close\r\n\r\n".encode()
-        )
-        while len(data) < MAX_BYTES and (chunk := await reader.read(1 << 16)):
-            data += chunk
-    finally:
-        writer.transport.abort()  # closing in good order would wait for the other side
-
-
-class _Received:
-    """What the standard library reads a response from: a socket that has it all."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, mode: str) -> io.BytesIO:
-        return io.BytesIO(self._data)
+        return model_list(json.loads(answer[1]))
+    except (ValueError, RecursionError):
+        return ()
 
 
 def _is_of_user(process: psutil.Process) -> bool:
