@@ -33,6 +33,8 @@ from tests.support.streams import chat_stream, responses_stream
 from tests.support.strict_endpoint import Reply, ScriptedCall, StrictEndpoint
 
 KEY = "sk-very-secret-0123456789"
+# Events of a stream up to its first piece of text.
+FIRST_TEXT: dict[Api, int] = {"chat": 2, "responses": 3}
 both = pytest.mark.parametrize("api", ["chat", "responses"])
 
 
@@ -375,7 +377,9 @@ def test_a_stream_cut_on_the_network_ends_in_one_finish_or_one_error(api: Api, c
 
 @both
 def test_cancelling_in_the_middle_closes_the_response(api: Api) -> None:
-    with StrictEndpoint([Reply("one two three", silent_after=5), Reply("again")]) as server:
+    with StrictEndpoint(
+        [Reply("one two three", silent_after=FIRST_TEXT[api]), Reply("again")]
+    ) as server:
 
         async def run() -> str:
             client = client_for(Endpoint(server.base_url), Profile(model="tiny", api=api))
@@ -394,7 +398,7 @@ def test_cancelling_in_the_middle_closes_the_response(api: Api) -> None:
 
 @both
 def test_a_reader_that_stops_closes_the_response_at_once(api: Api) -> None:
-    with StrictEndpoint([Reply("one two three", silent_after=5)]) as server:
+    with StrictEndpoint([Reply("one two three", silent_after=FIRST_TEXT[api])]) as server:
 
         async def run() -> None:
             client = client_for(Endpoint(server.base_url), Profile(model="tiny", api=api))
