@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from . import chat, scripted
 from .base import ModelClient
 from .chat import ChatClient
 from .endpoint import Endpoint
-from .profiles import Profile
+from .fenced import FencedCalling, RescuedCalling
+from .profiles import Calling, Profile
 from .responses import ResponsesClient
+from .schema import SchemaCalling
 
 
 def client_for(endpoint: Endpoint, profile: Profile) -> ModelClient:
@@ -25,4 +28,8 @@ def client_for(endpoint: Endpoint, profile: Profile) -> ModelClient:
     return ChatClient(endpoint, profile, _CALLINGS[profile.calling]())
 
 
-_CALLINGS = {"native": chat.NativeCalling}
+_CALLINGS: dict[Calling, Callable[[], chat.Calling]] = {
+    "native": RescuedCalling,
+    "fenced": FencedCalling,
+    "schema": SchemaCalling,
+}
