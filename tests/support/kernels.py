@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,6 +62,10 @@ class Outputs:
 class Kernel:
     manager: KernelManager
     client: BlockingKernelClient
+    folder: Path
+    # What came for other requests: of a cell that has ended, or of nobody's.
+    others: list[dict[str, Any]] = field(default_factory=list)
+    replies: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def run(
         self,
@@ -69,34 +73,89 @@ class Kernel:
         *,
         timeout: float = 60,
         meanwhile: Callable[[dict[str, Any]], None] = lambda message: None,
+        idle: Callable[[], None] = lambda: None,
+        stdin: Callable[[str], str] | None = None,
+        cell_id: str = "",
+    ) -> Outputs:
+        """Run a cell to its end; `meanwhile` is told each message as it comes, `idle` is called
+        over and over. `cell_id` is what a notebook names its cell."""
+        return self.finish(
+            self.send(code, person=stdin is not None, cell_id=cell_id),
+            timeout=timeout,
+            meanwhile=meanwhile,
+            idle=idle,
+            stdin=stdin,
+        )
+
+    def send(self, code: str, *, person: bool = True, cell_id: str = "") -> str:
+        """Send a cell and do not wait for it; the request's id."""
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": person,
+            "stop_on_error": True,
+        }
+        session = self.client.session
+        metadata = {"cellId": cell_id} if cell_id else {}
+        message = session.msg("execute_request", content, metadata=metadata)
+        self.client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
+    def finish(
+        self,
+        request: str,
+        *,
+        timeout: float = 60,
+        meanwhile: Callable[[dict[str, Any]], None] = lambda message: None,
+        idle: Callable[[], None] = lambda: None,
         stdin: Callable[[str], str] | None = None,
     ) -> Outputs:
-        """Run a cell to its end; `meanwhile` is told each message as it comes."""
-        request = self.client.execute(code, allow_stdin=stdin is not None)
+        """Wait for the end of a cell that was sent."""
         outputs = Outputs()
         deadline = time.monotonic() + timeout
-        while True:
+        while not self._took(request, outputs, meanwhile):
             assert time.monotonic() < deadline, f"the cell did not end: {outputs.messages[-3:]}"
             if stdin is not None and self.client.stdin_channel.msg_ready():
                 asked = self.client.get_stdin_msg(timeout=1)
                 self.client.input(stdin(asked["content"]["prompt"]))
+            idle()
             try:
-                message = self.client.get_iopub_msg(timeout=0.2)
+                self.others.append(self.client.get_iopub_msg(timeout=0.05))
             except queue.Empty:
                 assert self.manager.is_alive(), "the kernel died"
-                continue
+        while request not in self.replies:
+            reply = self.client.get_shell_msg(timeout=timeout)
+            self.replies[reply["parent_header"].get("msg_id", "")] = reply["content"]
+        outputs.reply = self.replies.pop(request)
+        outputs.status = outputs.reply["status"]
+        return outputs
+
+    def _took(
+        self, request: str, outputs: Outputs, meanwhile: Callable[[dict[str, Any]], None]
+    ) -> bool:
+        """Take what has come for a request; whether it has ended."""
+        waiting, self.others = self.others, []
+        for message in waiting:
             if message["parent_header"].get("msg_id") != request:
+                self.others.append(message)
                 continue
             outputs.messages.append(message)
             meanwhile(message)
-            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
-                break
-        while True:
-            reply = self.client.get_shell_msg(timeout=timeout)
-            if reply["parent_header"].get("msg_id") == request:
-                outputs.reply = reply["content"]
-                outputs.status = reply["content"]["status"]
-                return outputs
+        newest = outputs.messages[-1:]
+        return bool(newest) and newest[0]["content"].get("execution_state") == "idle"
+
+    def later(self, request: str, text: str, timeout: float = 30) -> Outputs:
+        """What came for a request after its cell had ended, up to this printed text."""
+        outputs = Outputs()
+        deadline = time.monotonic() + timeout
+        while text not in outputs.stdout:
+            assert time.monotonic() < deadline, outputs.messages
+            self._took(request, outputs, lambda message: None)
+            with suppress(queue.Empty):
+                self.others.append(self.client.get_iopub_msg(timeout=0.05))
+        return outputs
 
     def value(self, expression: str) -> str:
         return self.run(expression).result
@@ -134,7 +193,7 @@ def running_kernel(
         client.start_channels()
         try:
             client.wait_for_ready(timeout=60)
-            yield Kernel(manager, client)
+            yield Kernel(manager, client, folder or Path(own))
         finally:
             client.stop_channels()
             manager.shutdown_kernel(now=True)

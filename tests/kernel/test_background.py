@@ -1,0 +1,135 @@
+"""Turns in the background, and cells that wait behind them: nobody waits for ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.kernels import Kernel, interpreters, running_kernel
+from tests.support.scripts import runs, says, script
+
+pytestmark = pytest.mark.kernel
+
+SUM = "total = 40 + 2\nprint('in code')\ntotal"
+
+
+@pytest.fixture(scope="module", params=interpreters())
+def kernel(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kernel]:
+    folder = tmp_path_factory.mktemp("background")
+    # The delays let the cell end first, or the next one begin first.
+    model = script(
+        folder,
+        runs("sum", SUM, delay=0.3),
+        runs("sum", "print('again', total)", delay=0.3),
+        says("sum", "It is 42."),
+        runs("await", "import asyncio\nawait asyncio.sleep(0)\nprint('awaited')", delay=0.3),
+        says("await", "Awaited."),
+        says("front", "In front."),
+        says("slow", "Slowly.", delay=2),
+    )
+    home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    with running_kernel(request.param, folder=folder, **home) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        yield kernel
+
+
+def aside(kernel: Kernel, code: str) -> str:
+    """Start a turn in the background; its cell has ended then."""
+    request = kernel.send(code)
+    outputs = kernel.finish(request)
+    assert outputs.status == "ok"
+    assert outputs.stdout == ""
+    return request
+
+
+def test_the_cell_returns_and_the_turn_goes_on_in_its_output(kernel: Kernel) -> None:
+    request = aside(kernel, "r = %shiro --yolo sum &")
+    shown = kernel.later(request, "answered")
+    assert "in code\n" in shown.stdout
+    assert "again 42\n" in shown.stdout
+    assert "It is 42." in shown.stdout
+    assert [each["data"]["text/plain"] for each in shown.of("display_data")] == ["42"]
+    assert kernel.run("print(r.wait().answer, r.outcome)").stdout == "It is 42. answered\n"
+
+
+def test_top_level_await_works_there_too(kernel: Kernel) -> None:
+    request = aside(kernel, "%shiro --yolo await &")
+    assert "awaited\n" in kernel.later(request, "answered").stdout
+
+
+@pytest.mark.parametrize("form", ["", "%%time\n", "for _ in range(2):\n    "])
+def test_a_cell_behind_it_serves_it_and_is_answered(kernel: Kernel, form: str) -> None:
+    request = aside(kernel, "%shiro --yolo sum &")
+    outputs = kernel.run(f"{form}%shiro front", stdin=lambda prompt: "")
+    assert "In front." in outputs.stdout
+    assert "in code" not in outputs.stdout  # that is the other cell's
+    assert "in code\n" in kernel.later(request, "answered").stdout
+
+
+def test_it_runs_code_behind_a_cell_of_the_persons(kernel: Kernel) -> None:
+    request = aside(kernel, "%shiro --yolo sum &")
+    assert kernel.run("import time; time.sleep(1); total = 'theirs'").status == "ok"
+    assert "in code\n" in kernel.later(request, "answered").stdout
+    assert kernel.value("total") == "42"
+
+
+def test_a_failing_cell_in_front_does_not_lose_the_code(kernel: Kernel) -> None:
+    request = aside(kernel, "%shiro --yolo sum &")
+    assert kernel.run("time.sleep(1); 1 / 0").status == "error"
+    assert "in code\n" in kernel.later(request, "answered").stdout
+
+
+def test_three_queued_prompts_are_answered_in_order(kernel: Kernel) -> None:
+    aside(kernel, "a = %shiro --yolo sum &\nb = %shiro front &")
+    assert "In front." in kernel.run("%shiro front", stdin=lambda prompt: "").stdout
+    kernel.run("c = [a.wait(), b.wait()]")
+    prompts = "get_ipython()._shiro_extension.host.services.opened.session.items"
+    told = kernel.value(f"[i.text for i in {prompts} if type(i).__name__ == 'User'][-3:]")
+    assert told == "['sum', 'front', 'front']"
+
+
+def test_its_question_waits_until_a_cell_can_ask_it(kernel: Kernel) -> None:
+    request = aside(kernel, "%shiro sum &")
+    kernel.later(request, "waits for your answer")
+    asked: list[str] = []
+    outputs = kernel.run("%shiro", stdin=lambda prompt: (asked.append(prompt), "s")[1])
+    assert outputs.status == "ok"
+    assert len(asked) == 1
+    assert "in code\n" in kernel.later(request, "answered").stdout
+    kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
+
+
+def test_an_interrupt_takes_a_waiting_cell_out_of_the_queue(kernel: Kernel) -> None:
+    request = aside(kernel, "%shiro slow &")
+    cell = kernel.send("%shiro front")
+    queued = "get_ipython()._shiro_extension.host.services.agent._queue"
+    begun: list[float] = []
+
+    def once() -> None:
+        if begun and time.monotonic() > begun[0] + 0.5:
+            kernel.interrupt()
+            begun[0] = float("inf")
+
+    outputs = kernel.finish(
+        cell, meanwhile=lambda message: begun.append(time.monotonic()), idle=once
+    )
+    assert outputs.of("error")[0]["ename"] == "KeyboardInterrupt"
+    assert "Slowly." in kernel.later(request, "answered").stdout
+    assert kernel.value(queued) == "[]"
+
+
+def test_code_that_a_turn_runs_cannot_ask_itself(kernel: Kernel) -> None:
+    kernel.run("ask = lambda: get_ipython().run_line_magic('shiro', 'front')")
+    refused = kernel.run(
+        "host = get_ipython()._shiro_extension.host\n"
+        "import concurrent.futures\n"
+        "ended = host.services.thread.spawn(lambda: host.main.run(lambda: ask()))\n"
+        "from shiro_jupyter.kernel.main_thread import Server\n"
+        "host.main.serve_blocking(ended, Server())",
+        stdin=lambda prompt: "",
+    )
+    assert "cannot be asked from within it" in refused.stream("stderr")

@@ -1,0 +1,288 @@
+"""The list of main-thread jobs, without a kernel: the test's own thread is main."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextvars
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import pytest
+
+from shiro_jupyter.core.errors import ToolFailed
+from shiro_jupyter.kernel.agent_thread import AgentThread
+from shiro_jupyter.kernel.main_thread import JobInterrupted, MainThread, Server
+
+Turn = Callable[[], Coroutine[Any, Any, Any]]
+
+
+class Rig:
+    """A main thread with an agent's thread that gives it work."""
+
+    def __init__(self) -> None:
+        self.agent = AgentThread()
+        self.interrupts: list[object] = []
+        self.unserved = 0
+        self.main = MainThread(self.interrupts.append, self._unserved)
+
+    def _unserved(self) -> None:
+        self.unserved += 1
+
+    def serve(self, turn: Turn, *, awaiting: bool, owner: object = None, stdin: bool = True) -> Any:
+        """Run a turn on the agent's thread, with a cell of the given form that serves it."""
+        server = Server(stdin=stdin, owner=owner)
+        self.main.expect(server)
+        ended = self.agent.spawn(turn)
+        if awaiting:
+            asyncio.run(self.main.serve(ended, server))
+        else:
+            self.main.serve_blocking(ended, server)
+        return ended.result()
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    rig = Rig()
+    yield rig
+    rig.agent.close()
+
+
+forms = pytest.mark.parametrize("awaiting", [True, False], ids=["awaited", "blocking"])
+
+
+@forms
+def test_a_job_runs_on_main_and_its_value_comes_back(rig: Rig, awaiting: bool) -> None:
+    async def turn() -> list[Any]:
+        return [await rig.main.run(threading.current_thread), await rig.main.run(lambda: 2)]
+
+    assert rig.serve(turn, awaiting=awaiting) == [threading.main_thread(), 2]
+    assert not rig.main.pending
+    assert rig.unserved == 0
+
+
+@forms
+def test_what_a_job_raises_is_raised_where_it_was_asked_for(rig: Rig, awaiting: bool) -> None:
+    async def turn() -> str:
+        with pytest.raises(ZeroDivisionError):
+            await rig.main.run(lambda: 1 / 0)
+        with pytest.raises(JobInterrupted):
+            await rig.main.run(lambda: (_ for _ in ()).throw(SystemExit(1)))
+        return "went on"
+
+    assert rig.serve(turn, awaiting=awaiting) == "went on"
+
+
+@forms
+def test_any_server_runs_any_turns_jobs(rig: Rig, awaiting: bool) -> None:
+    """A background turn wants main while a queued cell waits for that very turn."""
+    mine, other = object(), object()
+
+    async def turn() -> str:
+        behind = asyncio.create_task(rig.main.run(lambda: "done", owner=other))
+        return await behind
+
+    assert rig.serve(turn, awaiting=awaiting, owner=mine) == "done"
+
+
+@forms
+def test_jobs_of_another_turn_run_in_its_context(rig: Rig, awaiting: bool) -> None:
+    variable = contextvars.ContextVar("variable", default="")
+    variable.set("the cell's")
+
+    async def turn() -> list[str]:
+        variable.set("the turn's")
+        return [await rig.main.run(variable.get, owner=owner) for owner in (None, "other")]
+
+    assert rig.serve(turn, awaiting=awaiting) == ["the cell's", "the turn's"]
+
+
+def test_an_awaited_job_is_awaited_and_its_variables_stay(rig: Rig) -> None:
+    variable = contextvars.ContextVar("variable", default="unset")
+
+    async def job() -> str:
+        await asyncio.sleep(0)
+        variable.set("by the job")
+        return "awaited"
+
+    async def turn() -> str:
+        return await rig.main.run(lambda: "blocking", awaited=job)
+
+    async def cell() -> tuple[str, str]:
+        ended = rig.agent.spawn(turn)
+        await rig.main.serve(ended, Server())
+        return ended.result(), variable.get()
+
+    assert asyncio.run(cell()) == ("awaited", "by the job")
+    assert rig.serve(turn, awaiting=False) == "blocking"
+
+
+def test_a_job_that_needs_a_person_waits_for_a_server_that_has_one(rig: Rig) -> None:
+    asked = rig.agent.spawn(lambda: rig.main.run(lambda: "typed", stdin=True))
+
+    async def nothing() -> None:
+        pass
+
+    rig.serve(nothing, awaiting=False, stdin=False)
+    assert rig.main.questions
+    assert rig.unserved == 0  # no drain could answer it
+    rig.serve(nothing, awaiting=False)
+    assert asked.result(5) == "typed"
+
+
+def test_a_drain_runs_what_nobody_serves(rig: Rig) -> None:
+    put = threading.Event()
+
+    async def turn() -> str:
+        job = rig.main.put(lambda: "drained")
+        put.set()
+        return str(await rig.main.result(job))
+
+    asked = rig.agent.spawn(turn)
+    assert put.wait(5)
+    assert rig.unserved == 1
+    rig.main.drain_blocking()
+    assert asked.result(5) == "drained"
+    asyncio.run(rig.main.drain())  # nothing left is no harm
+
+
+def test_jobs_that_nothing_can_run_are_refused_with_the_reason(rig: Rig) -> None:
+    put = threading.Event()
+
+    async def turn() -> str:
+        job = rig.main.put(lambda: "never")
+        put.set()
+        with pytest.raises(ToolFailed, match="no main"):
+            await rig.main.result(job)
+        return "told"
+
+    asked = rig.agent.spawn(turn)
+    assert put.wait(5)
+    rig.main.refuse("no main")
+    assert asked.result(5) == "told"
+
+
+@forms
+def test_an_interrupt_ends_the_job_and_the_cell_serves_on(rig: Rig, awaiting: bool) -> None:
+    begun = threading.Event()
+
+    def job() -> None:
+        begun.set()
+        threading.Event().wait(30)
+
+    async def turn() -> str:
+        with pytest.raises(JobInterrupted):
+            await rig.main.run(job, owner="me")
+        return await rig.main.run(lambda: "next job")
+
+    threading.Thread(target=lambda: (begun.wait(5), _sigint())).start()
+    assert rig.serve(turn, awaiting=awaiting) == "next job"
+    assert rig.interrupts == ["me"]
+
+
+@forms
+def test_an_interrupt_between_jobs_is_only_told(rig: Rig, awaiting: bool) -> None:
+    told = asyncio.Event()
+
+    async def turn() -> str:
+        await rig.main.run(lambda: None)
+        _sigint()
+        await asyncio.wait_for(told.wait(), 5)
+        return "went on"
+
+    rig.main._interrupted = lambda owner: rig.agent.call(told.set)
+    assert rig.serve(turn, awaiting=awaiting) == "went on"
+
+
+def test_an_interrupt_cancels_code_that_awaits(rig: Rig) -> None:
+    begun = threading.Event()
+
+    async def job() -> None:
+        begun.set()
+        await asyncio.sleep(30)
+
+    async def turn() -> str:
+        with pytest.raises(JobInterrupted):
+            await rig.main.run(lambda: None, awaited=job)
+        return "went on"
+
+    threading.Thread(target=lambda: (begun.wait(5), _sigint())).start()
+    assert rig.serve(turn, awaiting=True) == "went on"
+
+
+@forms
+def test_cancelling_a_running_job_interrupts_it_and_waits(rig: Rig, awaiting: bool) -> None:
+    begun, ended = threading.Event(), []
+
+    def job() -> None:
+        try:
+            begun.set()
+            threading.Event().wait(30)
+        finally:
+            ended.append(True)
+
+    async def turn() -> list[bool]:
+        asked = asyncio.create_task(rig.main.run(job))
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        asked.cancel()
+        await asyncio.wait({asked})
+        assert asked.cancelled()
+        return list(ended)
+
+    assert rig.serve(turn, awaiting=awaiting) == [True]
+    assert rig.interrupts == []  # the signal was ours
+
+
+def test_a_job_cancelled_before_it_began_never_runs(rig: Rig) -> None:
+    ran: list[bool] = []
+
+    async def turn() -> None:
+        asked = asyncio.create_task(rig.main.run(lambda: ran.append(True)))
+        await asyncio.sleep(0)
+        asked.cancel()
+        await asyncio.wait({asked})
+
+    rig.agent.spawn(turn).result(5)
+    rig.main.drain_blocking()
+    assert ran == []
+    assert not rig.main.pending
+
+
+@forms
+def test_the_handler_of_signals_is_put_back(rig: Rig, awaiting: bool) -> None:
+    async def turn() -> None:
+        await rig.main.run(lambda: None)
+
+    before = signal.getsignal(signal.SIGINT)
+    rig.serve(turn, awaiting=awaiting)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_jobs_left_when_a_server_goes_look_for_another(rig: Rig) -> None:
+    """They came between the server's last look at the list and its end."""
+    ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+    ended.set_result(None)
+    late = rig.main._next
+
+    def arrives(server: Server) -> Any:
+        job = late(server)
+        if job is None and not rig.main.pending:
+            rig.agent.spawn(lambda: rig.main.run(lambda: "late"))
+            while not rig.main.pending:
+                pass
+        return job
+
+    rig.main._next = arrives  # type: ignore[method-assign]
+    rig.main.serve_blocking(ended, Server())
+    assert rig.unserved == 1
+    rig.main._next = late  # type: ignore[method-assign]
+    rig.main.drain_blocking()
+
+
+def _sigint() -> None:
+    ident = threading.main_thread().ident
+    assert ident is not None
+    signal.pthread_kill(ident, signal.SIGINT)
