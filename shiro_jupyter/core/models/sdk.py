@@ -36,6 +36,8 @@ CONNECT_SECONDS = 5.0
 # Seconds that a server has for what may follow the model's end: usage, and the stream's end.
 AFTER_DONE = 1.0
 _END = object()
+# Statuses of what a server does not offer.
+_ABSENT = (404, 405, 501)
 # A stand-in that the SDK wants where there is no key; no header carries it.
 _NO_KEY = "none"
 # What a request carries beside the key and the endpoint's own headers. The SDK would add what it
@@ -89,13 +91,38 @@ class Wire:
                     raise
             yield assembly.finished()
         except EndpointError as error:
-            error.args = (self._endpoint.scrubbed(str(error)),)
+            self._scrubbed(error)
             raise
+
+    async def get(self, path: str) -> object:
+        """What a GET answers with, None where there is no such thing or it is no JSON."""
+        sdk = load()
+        try:
+            response = await self._connected().get(
+                path, cast_to=importlib.import_module("httpx2").Response
+            )
+            if failures.is_page(response.headers):
+                raise failures.web_page(self._endpoint, response.status_code)
+            return json.loads(response.content)
+        except sdk.APIStatusError as error:
+            if error.response.status_code in _ABSENT and not failures.is_page(
+                error.response.headers
+            ):
+                return None
+            raise self._scrubbed(self._refusal(error)) from error
+        except sdk.APIConnectionError as error:
+            raise self._scrubbed(_broken(self._endpoint, error, streaming=False)) from error
+        except (ValueError, RecursionError):
+            return None
 
     async def close(self) -> None:
         if self._client is not None:
             client, self._client = self._client, None
             await client.close()
+
+    def _scrubbed(self, error: EndpointError) -> EndpointError:
+        error.args = (self._endpoint.scrubbed(str(error)),)
+        return error
 
     async def _events(self, path: str, body: dict[str, Any]) -> AsyncGenerator[object, None]:
         sdk = load()
