@@ -107,6 +107,12 @@ class Fields(BaseModel):
         return value
 
     @property
+    def overrides(self) -> dict[str, Any]:
+        """What the person settles of a model's profile, by its field names."""
+        names = ("api", "calling", "window", "temperature", "think")
+        return {name: getattr(self, name) for name in names} | {"idle_seconds": self.timeout}
+
+    @property
     def rules(self) -> Rules:
         return Rules.parse(deny=self.deny, ask=self.ask, allow=self.allow)
 

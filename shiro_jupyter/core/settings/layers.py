@@ -224,7 +224,7 @@ def _environment_layer(
 def _file_layer(
     path: Path, folders: Folders, allowed: frozenset[str] | None = None
 ) -> dict[str, Any]:
-    data = _read_toml(path)
+    data = read_toml(path)
     if allowed is not None:
         for name in data:
             if name not in allowed and name in Fields.model_fields:
@@ -244,7 +244,7 @@ def _project_layer(project: Project | None) -> tuple[dict[str, Any], tuple[str, 
     if foreign or linked:
         why = "is a link" if linked else "belongs to another user"
         return {}, (f"{path} {why} and is not read.",)
-    data = _read_toml(path)
+    data = read_toml(path)
     ignored = [name for name in data if name in Fields.model_fields and name not in _PROJECT_KEYS]
     notices = (
         (f"{path} may only narrow what is allowed; ignored: {', '.join(ignored)}.",)
@@ -259,7 +259,8 @@ def _project_layer(project: Project | None) -> tuple[dict[str, Any], tuple[str, 
     return _checked(taken, str(path), strict=True), notices
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a settings file says, unchecked. Raises `SettingsError`."""
     try:
         if path.exists() and not path.is_file():
             raise SettingsError(f"{path} is no regular file; settings are one TOML file.")
