@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import atexit
 import concurrent.futures
+import getpass
 import os
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from ..core.sessions import catalogue
 from ..core.sessions.log import Opened, load_session, open_session
 from ..core.sessions.session import Session
 from ..core.settings import Loaded, Settings
+from ..core.settings.connect import Connector, Prompts
+from ..core.settings.keys import Keys
 from ..core.tools.base import Tool
 from ..core.tools.shelf import tools_for
 from ..core.transcript import Assistant
@@ -64,8 +68,9 @@ class Services:
         self.project = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
         self.memory = Memory(self.project, self.folders, self.clock)
         self.memory_magics = MemoryMagics(lambda: self.memory, self.emit_from_main)
-        self.processes = Processes(os.environ, self.folders.data / "outputs")
-        self.models = Models(self.folders, self.processes)
+        self.processes = self._processes()
+        self.models = Models(self.folders, os.environ, self._processes, self.clock)
+        self.keys = Keys(self.folders)
         self.feed = Feed(self.clock.monotonic)
         self.main = MainThread(self.interrupt, self._unserved)
         self.live = LiveKernel(shell, self.main)
@@ -109,7 +114,7 @@ class Services:
             folders=self.folders,
             project=self.project,
             flags={**self.flags, **flags},
-            stored_key=self.models.stored_key,
+            stored_key=self.keys.stored,
         )
 
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
@@ -135,6 +140,31 @@ class Services:
                 await asyncio.sleep(TICK_SECONDS)
 
         return self.thread.spawn(wait)
+
+    async def connect(self, address: str) -> str:
+        """Ask the person for endpoint, key and model; what was kept, as a sentence."""
+
+        async def ask(text: str) -> str:
+            shown, _, last = text.rpartition("\n")
+            return await self.main.run(lambda: (self._say(shown), input(last))[1], stdin=True)
+
+        async def ask_secret(text: str) -> str:
+            return await self.main.run(lambda: getpass.getpass(text), stdin=True)
+
+        async def say(text: str) -> None:
+            await self.main.run(lambda: self._say(text))
+
+        connector = Connector(self.environ, self.folders, self.keys)
+        connected = await connector.connect(self.settings(), Prompts(ask, ask_secret, say), address)
+        for name in ("base_url", "model"):
+            self.flags.pop(name, None)
+        return connected.told
+
+    @staticmethod
+    def _say(text: str) -> None:
+        if text:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
 
     def interrupt(self, owner: object = None) -> None:
         """What Interrupt and ctrl-c do; from a signal handler or any thread."""
@@ -250,7 +280,7 @@ class Services:
 
     async def _client(self) -> ModelClient:
         assert self._in_force is not None and self.opened is not None
-        client = await self.models.client(self._in_force, self._notice)
+        client = await self.models.client(self._in_force, self._notice, self.questions.ask)
         self.opened.session.set_model(client.profile.model)
         return client
 
@@ -268,6 +298,9 @@ class Services:
             owner.task.cancel()  # it waits behind another turn, which goes on
         elif self.agent:
             self.agent.interrupt()
+
+    def _processes(self) -> Processes:
+        return Processes(os.environ, self.folders.data / "outputs")
 
     def _unserved(self) -> None:
         self.thread.call(self._seek_main)
