@@ -15,6 +15,7 @@ from ..core import todos as tasks
 from ..core.errors import UsageError
 from ..core.policy.gate import Mode
 from ..core.sessions import catalogue
+from . import compat
 from .command_line import FLAGS
 from .services import Services
 
@@ -118,6 +119,14 @@ def status(services: Services, rest: str) -> str:
         ("tokens", f"{usage.input:,} in, {usage.output:,} out" if usage else "none yet"),
     ]
     return "\n".join([*(f"{name:<9} {value}" for name, value in rows), *loaded.notices])
+
+
+@command("[URL]")
+def connect(services: Services, rest: str) -> Work:
+    """connect a model: endpoint, key and model are asked for, tried and kept"""
+    if not compat.allows_stdin(services.shell):
+        raise UsageError("/connect asks questions, and nobody is here to answer them.")
+    return services.connect(rest)
 
 
 @command("[NAME]")

@@ -25,7 +25,6 @@ from ..core.sessions.log import Opened, load_session, open_session
 from ..core.sessions.session import Session
 from ..core.settings import Loaded, Settings
 from ..core.settings.connect import Connector, Prompts
-from ..core.settings.keys import Keys
 from ..core.tools.base import Tool
 from ..core.tools.shelf import tools_for
 from ..core.transcript import Assistant
@@ -40,12 +39,14 @@ from .choose_model import Models
 from .fix import prompt_of_error
 from .live import LiveKernel
 from .loopback import Loopback
-from .main_thread import MainThread
+from .main_thread import JobInterrupted, MainThread
 from .memory_magics import MemoryMagics
 from .namespace import Namespace
 from .owner import CURRENT, Owner
 from .person import Person
-from .tools import InspectVariable, ListVariables, RunPython
+from .tools.inspect_variable import InspectVariable
+from .tools.list_variables import ListVariables
+from .tools.run_python import RunPython
 
 TICK_SECONDS = 0.1
 NO_MAIN = (
@@ -68,9 +69,8 @@ class Services:
         self.project = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
         self.memory = Memory(self.project, self.folders, self.clock)
         self.memory_magics = MemoryMagics(lambda: self.memory, self.emit_from_main)
-        self.processes = self._processes()
-        self.models = Models(self.folders, os.environ, self._processes, self.clock)
-        self.keys = Keys(self.folders)
+        self.processes = Processes(os.environ, self.folders.data / "outputs")
+        self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
         self.main = MainThread(self.interrupt, self._unserved)
         self.live = LiveKernel(shell, self.main)
@@ -114,7 +114,7 @@ class Services:
             folders=self.folders,
             project=self.project,
             flags={**self.flags, **flags},
-            stored_key=self.keys.stored,
+            stored_key=self.models.keys.stored,
         )
 
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
@@ -154,10 +154,16 @@ class Services:
         async def say(text: str) -> None:
             await self.main.run(lambda: self._say(text))
 
-        connector = Connector(self.environ, self.folders, self.keys)
-        connected = await connector.connect(self.settings(), Prompts(ask, ask_secret, say), address)
-        for name in ("base_url", "model"):
-            self.flags.pop(name, None)
+        connector = Connector(self.environ, self.folders, self.models.keys)
+        try:
+            connected = await connector.connect(
+                self.settings(), Prompts(ask, ask_secret, say), address
+            )
+        except (JobInterrupted, EOFError):
+            raise UsageError("Nothing was changed.") from None
+        # What a variable or a flag set holds no more in this kernel.
+        self.flags |= {"base_url": connected.base_url, "model": connected.model}
+        self.models.use(connected.base_url, connected.model)
         return connected.told
 
     @staticmethod
@@ -298,9 +304,6 @@ class Services:
             owner.task.cancel()  # it waits behind another turn, which goes on
         elif self.agent:
             self.agent.interrupt()
-
-    def _processes(self) -> Processes:
-        return Processes(os.environ, self.folders.data / "outputs")
 
     def _unserved(self) -> None:
         self.thread.call(self._seek_main)
