@@ -77,10 +77,10 @@ class Models:
             self._served[endpoint] = await served_at(endpoint)
         return self._served[endpoint]
 
-    def use(self, base_url: str, model: str) -> None:
-        """What the person has just connected; it needs no question any more."""
+    def changed(self) -> None:
+        """The person has connected another endpoint: what was listed and chosen is past."""
         self._served.clear()
-        self._agreed = base_url, model
+        self._agreed = None
 
     def close(self) -> None:
         self.local.close()

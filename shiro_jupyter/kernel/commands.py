@@ -17,6 +17,7 @@ from ..core.policy.gate import Mode
 from ..core.sessions import catalogue
 from . import compat
 from .command_line import FLAGS
+from .report import models_text, status_text
 from .services import Services
 
 
@@ -104,21 +105,9 @@ def help_(services: Services, rest: str) -> str:
 
 
 @command()
-def status(services: Services, rest: str) -> str:
-    """model, endpoint, mode, project, session and tokens"""
-    loaded = services.settings()
-    settings, opened = loaded.settings, services.opened
-    usage = opened.session.usage if opened else None
-    rows = [
-        ("model", (opened.session.model if opened else "") or settings.model or "not chosen yet"),
-        ("endpoint", loaded.endpoint.shown if loaded.endpoint else "none set"),
-        ("mode", settings.mode),
-        ("project", str(services.project.root)),
-        ("notebook", str(services.project.notebook or "not known")),
-        ("session", f"{opened.session.id}  {opened.session.title}" if opened else "none yet"),
-        ("tokens", f"{usage.input:,} in, {usage.output:,} out" if usage else "none yet"),
-    ]
-    return "\n".join([*(f"{name:<9} {value}" for name, value in rows), *loaded.notices])
+def status(services: Services, rest: str) -> Work:
+    """model, endpoint, project, memory and versions, and what to do where something is amiss"""
+    return status_text(services)
 
 
 @command("[URL]")
@@ -130,12 +119,12 @@ def connect(services: Services, rest: str) -> Work:
 
 
 @command("[NAME]")
-def model(services: Services, rest: str) -> str:
-    """the model in use, or use another from now on"""
+def model(services: Services, rest: str) -> Outcome:
+    """the model in use and what else the endpoint serves, or use another from now on"""
     if not rest:
-        return services.settings().settings.model or "No model is set: the server's first is used."
+        return models_text(services)
+    services.settings(model=rest)
     services.flags["model"] = rest
-    services.settings()
     return f"Using {rest} from the next turn on."
 
 

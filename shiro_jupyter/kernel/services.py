@@ -163,7 +163,7 @@ class Services:
             raise UsageError("Nothing was changed.") from None
         # What a variable or a flag set holds no more in this kernel.
         self.flags |= {"base_url": connected.base_url, "model": connected.model}
-        self.models.use(connected.base_url, connected.model)
+        self.models.changed()
         return connected.told
 
     @staticmethod
