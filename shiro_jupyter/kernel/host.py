@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextvars
 import sys
@@ -16,7 +17,7 @@ from . import commands, compat
 from .command_line import CommandLine, parse
 from .main_thread import MainThread, Server
 from .memory_magics import MemoryMagics
-from .owner import CURRENT, Owner, view_for
+from .owner import CURRENT, Errand, Owner, view_for
 from .reply import Reply
 from .rerun import Answers, Cell, Recorded, Runs, cell_of
 from .services import Services
@@ -161,7 +162,14 @@ class Host:
             _say(f"{found.answer}\n(recorded {found.at}; --live asks the model again)")
             return Reply(prompt, found.answer)
         view, ticks = view_for(self.shell, line, loaded.settings.view)
-        owner = Owner(line, Reply(prompt), person, loaded, view, ticks)
+        owner = Owner(
+            line=line,
+            reply=Reply(prompt),
+            person=person,
+            loaded=loaded,
+            view=view,
+            ticks=ticks,
+        )
         owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
         if not line.memory:
             yield from self._work(self.services.switch(None), person)
@@ -181,9 +189,21 @@ class Host:
         return self.services.thread.spawn(lambda: self.services.turn(owner, prompt), context)
 
     def _work(self, work: Coroutine[Any, Any, Any], person: bool) -> Generator[Wait, None, Any]:
-        ended = self.services.thread.spawn(lambda: work, contextvars.copy_context())
-        yield Wait(ended, Server(stdin=person))
-        return ended.result()
+        """Have work done on the agent's thread that is no turn; an interrupt cancels it."""
+        errand = Errand()
+
+        async def run() -> Any:
+            errand.task = asyncio.current_task()
+            return await work
+
+        server = Server(stdin=person, owner=errand)
+        self.main.expect(server)
+        ended = self.services.thread.spawn(run, contextvars.copy_context())
+        yield Wait(ended, server)
+        try:
+            return ended.result()
+        except concurrent.futures.CancelledError:
+            raise _stopped("Interrupted.") from None
 
     def _choice(self, found: Recorded, cell: Cell) -> Generator[Wait, None, str]:
         choice = self.runs.choice(cell)
@@ -240,3 +260,7 @@ def _raise_unless_fine(ended: TurnEnded, person: bool) -> None:
         )
     if not person and ended.outcome in ("failed", "limited"):
         raise compat.terminate_quietly(TurnFailed(ended.reason), f"TurnFailed: {ended.reason}")
+
+
+def _stopped(sentence: str) -> BaseException:
+    return compat.terminate_quietly(KeyboardInterrupt(sentence), f"KeyboardInterrupt: {sentence}")

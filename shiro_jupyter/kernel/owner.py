@@ -25,7 +25,16 @@ from .reply import Reply
 
 
 @dataclass(eq=False)
-class Owner:
+class Errand:
+    """Work on the agent's thread that a cell waits for and an interrupt may cancel; once
+    `started`, an interrupt is the agent's to handle."""
+
+    task: asyncio.Task[object] | None = None
+    started: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
+class Owner(Errand):
     """A prompt on its way: what was asked, by whom, and where its output goes.
 
     `person` says whether somebody could answer when it was asked. `context` is that of the
@@ -41,8 +50,6 @@ class Owner:
     record: Callable[[str], None] | None = None  # keeps the answer for a re-run
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
     unsubscribe: Callable[[], None] = lambda: None
-    task: asyncio.Task[object] | None = None
-    started: bool = False
 
     def apply(self, event: Event, at: float) -> None:
         if isinstance(event, TurnEnded) and event.outcome == "failed" and not self.person:

@@ -42,7 +42,7 @@ from .loopback import Loopback
 from .main_thread import JobInterrupted, MainThread
 from .memory_magics import MemoryMagics
 from .namespace import Namespace
-from .owner import CURRENT, Owner
+from .owner import CURRENT, Errand, Owner
 from .person import Person
 from .tools.inspect_variable import InspectVariable
 from .tools.list_variables import ListVariables
@@ -300,8 +300,8 @@ class Services:
             self.agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
 
     def _interrupt(self, owner: object) -> None:
-        if isinstance(owner, Owner) and owner.task and not owner.started:
-            owner.task.cancel()  # it waits behind another turn, which goes on
+        if isinstance(owner, Errand) and owner.task and not owner.started:
+            owner.task.cancel()  # no turn, or one that waits behind another, which goes on
         elif self.agent:
             self.agent.interrupt()
 

@@ -23,7 +23,7 @@ TIMERS = ("time", "timeit", "prun")
 SYNC, ASYNC = "shiro", "shiro_async"
 
 
-class VerbatimMagic(TokenTransformBase):  # type: ignore[misc]
+class VerbatimMagic(TokenTransformBase):
     """`%shiro …`, `x = %shiro …` and the like, also indented.
 
     A statement's value is dropped (`and None`), so that nothing is echoed and `_` and `Out`
@@ -33,7 +33,7 @@ class VerbatimMagic(TokenTransformBase):  # type: ignore[misc]
     priority = 0  # ahead of `name?` at the same place
 
     def __init__(self, start: tuple[int, int], percent: int, name: str, assigned: bool) -> None:
-        super().__init__(start)
+        super().__init__(start)  # type: ignore[no-untyped-call]
         self.percent, self.name, self.assigned = percent, name, assigned
 
     @classmethod
