@@ -40,7 +40,7 @@ HOSTS = {"IPython", "ipykernel", "ipywidgets", "anywidget", "nbformat", "jupyter
 HEAVY = {
     "openai": "core.models.sdk",
     "httpx2": "core.models.sdk",
-    "keyring": "core.models.connect",
+    "keyring": "core.settings.keys",
     "nbformat": "",
     "ipywidgets": "",
     "anywidget": "",
