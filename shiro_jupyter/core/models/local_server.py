@@ -7,7 +7,6 @@ that uses it. See `local_watch` for the process that ends it.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import platform
@@ -29,7 +28,7 @@ from ..workspace.clock import Clock
 from ..workspace.files import locked, make_folder, write_atomic
 from ..workspace.processes import Processes
 from ..workspace.threads import in_thread
-from . import local_watch
+from . import local_http, local_watch
 from .base import ModelClient, Piece, Request
 from .clients import client_for
 from .endpoint import Endpoint
@@ -42,6 +41,8 @@ POLL = 0.1
 # Seconds between two words on the loading, and between two touches of our file.
 TELL_SECONDS = 15.0
 TOUCH_SECONDS = 5.0
+HEALTH_SECONDS = 5.0
+SAME_SECONDS = 10.0  # process ids do not come round so soon
 # Switches that older or slimmer builds may lack.
 _OPTIONAL = (("--no-ui",), ("--device", "none"), ("--no-slots",), ("--offline",))
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^:\s]+)|Library not loaded: (\S+)")
@@ -64,6 +65,11 @@ class ModelFile:
 def find_model_file(llama_server: str, model_file: str, path: str | None = None) -> ModelFile:
     """What the settings name, the server looked for on `path`. Raises `NotConfigured`."""
     server = shutil.which(llama_server, path=path)
+    if server is None and Path(llama_server).is_file():
+        raise NotConfigured(
+            f"{llama_server} is not executable; make it so (chmod +x), or name another program in "
+            "the setting llama_server."
+        )
     if server is None:
         raise NotConfigured(
             f"There is no program {llama_server}; install llama.cpp, or name its llama-server in "
@@ -106,7 +112,7 @@ class LocalServer:
         """Where it listens, with its key; started unless it runs. Raises `NotConfigured`."""
         started = self.clock.monotonic()
         await in_thread(self._ensure_watch, file)
-        told = started + TELL_SECONDS
+        told = float("-inf")
         while True:
             if port := await self._ready_port():
                 return Endpoint(f"http://127.0.0.1:{port}/v1", self._key())
@@ -119,12 +125,10 @@ class LocalServer:
                     f"{file.model.name} was not loaded after {self.start_seconds:.0f} s; choose a "
                     f"smaller model file, or see {self._log}."
                 )
-            if now > told:
-                tell(f"Still loading {file.model.name} ({now - started:.0f} s).")
-                told = now + TELL_SECONDS
-            elif told == started + TELL_SECONDS:
-                told += 0.001  # said once
-                tell(f"Loading {file.model.name} ({_size(file.model)}) on this machine.")
+            if now - told > TELL_SECONDS:
+                what = "Loading" if told < started else f"Still loading, {now - started:.0f} s now:"
+                tell(f"{what} {file.model.name} ({_size(file.model)}) on this machine.")
+                told = now
             await self.clock.sleep(POLL)
 
     def touch(self) -> None:
@@ -160,6 +164,7 @@ class LocalServer:
                         "that model file, or close that notebook."
                     )
                 self._end()
+            self._end_orphan()
             (self.folder / local_watch.STATE).unlink(missing_ok=True)
             self._log.unlink(missing_ok=True)
             write_atomic(self._key_file, secrets.token_urlsafe(32).encode(), private=True)
@@ -191,7 +196,8 @@ class LocalServer:
             return None
         try:
             process = psutil.Process(held["pid"])
-            lives = process.create_time() == held["made"]
+            # Each process reckons the time by itself, from a clock that may be set meanwhile.
+            lives = abs(process.create_time() - held["made"]) < SAME_SECONDS
             return process if lives and process.status() != psutil.STATUS_ZOMBIE else None
         except (psutil.Error, KeyError, TypeError, ValueError):
             return None
@@ -207,6 +213,14 @@ class LocalServer:
             for each in left:
                 each.kill()
             psutil.wait_procs(left, local_watch.END_SECONDS)
+
+    def _end_orphan(self) -> None:
+        """End a server whose watch was killed and could not do it."""
+        with suppress(psutil.Error, TypeError, ValueError):
+            process = psutil.Process(_json_of(self.folder / local_watch.STATE).get("pid", -1))
+            if str(self._key_file) in process.cmdline():
+                process.kill()
+                process.wait(local_watch.END_SECONDS)
 
     # -- its files ---------------------------------------------------------------------------
 
@@ -229,7 +243,8 @@ class LocalServer:
         port = _json_of(self.folder / local_watch.STATE).get("port")
         if not isinstance(port, int) or not self._watch():
             return 0
-        return port if await in_thread(_is_healthy, port) else 0
+        answer = await local_http.get(port, "/health", seconds=HEALTH_SECONDS)
+        return port if answer and answer[0] == 200 else 0
 
     def _why(self, file: ModelFile) -> str:
         """One sentence on a server that ended before it was ready."""
@@ -295,17 +310,6 @@ def local_client(
     return LocalClient(server, file, profile, tell)
 
 
-def _is_healthy(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/health")
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
 def _help_of(server: str, environment: dict[str, str]) -> str:
     """What the binary says of its switches; empty where it does not run, which its start tells."""
     try:
@@ -332,7 +336,7 @@ def _json_of(path: Path) -> dict[str, Any]:
 
 
 def _size(path: Path) -> str:
-    return f"{path.stat().st_size / 1e9:.1f} GB"
+    return f"{path.stat().st_size / 1e6:,.0f} MB"
 
 
 def _short(line: str) -> str:
