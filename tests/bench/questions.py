@@ -89,9 +89,9 @@ ALSO = [
     Asked("What is the largest quantity in orders?", [40]),
     Asked("How are decimals written in prices.csv according to README.md?", ["comma"]),
     Asked("How much does a GBP count in EUR in our revenue?", [1.17]),
-    Asked("What is the mean unit_price for each channel in orders?", [9.77, 10.05, 11.18]),
+    Asked("What is the mean unit_price for each channel in orders?", [9.77, 10.9, 10.01]),
     Asked("Which channel has the most orders?", ["web"]),
-    Asked("How many orders came by phone?", [60]),
+    Asked("How many orders came by phone?", [63]),
 ]
 
 

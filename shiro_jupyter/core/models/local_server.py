@@ -114,6 +114,7 @@ class LocalServer:
         await in_thread(self._ensure_watch, file)
         told = float("-inf")
         while True:
+            self.touch()
             if port := await self._ready_port():
                 return Endpoint(f"http://127.0.0.1:{port}/v1", self._key())
             if not self._watch(file):
@@ -134,7 +135,7 @@ class LocalServer:
     def touch(self) -> None:
         """This kernel uses it now; cheap enough for every piece of an answer."""
         now = self.clock.monotonic()
-        if now - self._touched > TOUCH_SECONDS:
+        if now - self._touched > min(TOUCH_SECONDS, self.idle_seconds / 4):
             self._touched = now
             with suppress(OSError):
                 self._us.touch()

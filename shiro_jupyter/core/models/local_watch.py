@@ -80,7 +80,8 @@ def watch(folder: Path, idle: float, command: list[str]) -> int:
     try:
         while server.poll() is None:
             living = users(folder)
-            if not living or min(living.values()) > idle:
+            # While it loads, nobody can use it; who waits for it has a deadline of their own.
+            if not living or (told and min(living.values()) > idle):
                 return 0
             if not told and (told := port_of(server.pid)):
                 write_state(folder, {"pid": server.pid, "port": told})

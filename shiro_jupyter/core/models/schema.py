@@ -25,8 +25,9 @@ from .profiles import Profile
 MOST_CALLS = 4
 # Characters of all facts of a step: a small model on two cores reads 100 tokens a second.
 FACTS_LIMIT = 6_000
-# Tokens of one step, against a model that does not end.
+# Tokens of one step, and characters of one argument, against a model that does not end.
 STEP_TOKENS = 700
+ARGUMENT_LIMIT = 300
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ GUIDES: dict[str, Guide] = {
     "read_file": Guide(
         "the text of a file", "What is in notes/plan.txt?", {"path": "notes/plan.txt"}
     ),
-    "list_dir": Guide("all files of the project", "Which files are there?", {}, ("read_file",)),
+    "list_dir": Guide("all files of the project", "Which files are there?", {}),
     "run_python": Guide(
         "run Python code, for groups, filters and plots",
         "What is the mean price for each shop in sales?",
@@ -88,8 +89,24 @@ Question: Which columns does people have?
 Facts:
 (the same)
 
+Question: How many people live in Oslo?
+{"answer": "4 people live in Oslo."}
+
+Facts:
+(the same)
+
 Question: How old is the oldest person?
-{"answer": "The oldest person is 71 years old: the max of age."}"""
+{"answer": "The oldest person is 71 years old."}
+
+Facts:
+run_python(people.groupby('city')['age'].mean()):
+value:
+city
+Oslo    31.25
+Rome    34.5
+
+Question: What is the mean age for each city?
+{"answer": "Oslo: 31.25, Rome: 34.5."}"""
 _ANSWER_SCHEMA = {
     "type": "object",
     "properties": {"answer": {"type": "string", "minLength": 1}},
@@ -201,7 +218,11 @@ def _properties(tool: ToolSpec) -> dict[str, Any]:
     """The parameters that are offered: those of the example, else those that are required."""
     guide = GUIDES.get(tool.name)
     names = guide.arguments if guide else tool.parameters.get("required", ())
-    return {name: tool.parameters["properties"][name] for name in names}
+    offered = {name: dict(tool.parameters["properties"][name]) for name in names}
+    for schema in offered.values():
+        if schema.get("type") == "string":
+            schema.setdefault("maxLength", ARGUMENT_LIMIT)
+    return offered
 
 
 def _call_schema(tool: ToolSpec) -> dict[str, Any]:
