@@ -62,14 +62,15 @@ class Models:
                 self._scripted[name] = client_for(Endpoint(""), Profile(name))
             return self._scripted[name]
         if loaded.endpoint is not None:
-            return await self._at(loaded.endpoint, name, settings)
+            return await self._at(loaded.endpoint, name, settings, tell)
         if settings.model_file:
             path = self.environ.get("PATH")
             file = find_model_file(settings.llama_server, settings.model_file, path)
             said = {name: value for name, value in settings.overrides.items() if value}
             return local_client(self.local, file, tell, **said)
         url, first = await self._found(tell, ask)
-        return await self._at(Endpoint(url, self.keys.stored(url)), name or first, settings)
+        endpoint = Endpoint(url, self.keys.stored(url))
+        return await self._at(endpoint, name or first, settings, tell)
 
     async def served(self, endpoint: Endpoint) -> tuple[Served, ...]:
         """The models that an endpoint lists, asked for once. Raises `EndpointError`."""
@@ -85,7 +86,9 @@ class Models:
     def close(self) -> None:
         self.local.close()
 
-    async def _at(self, endpoint: Endpoint, name: str, settings: Settings) -> ModelClient:
+    async def _at(
+        self, endpoint: Endpoint, name: str, settings: Settings, tell: Tell
+    ) -> ModelClient:
         """A client of this model, else of the first that the endpoint lists."""
         served: tuple[Served, ...] = ()
         if not name or endpoint.is_loopback:  # where it is near, its list tells the window too
@@ -99,7 +102,7 @@ class Models:
         name = name or served[0].name
         window = next((each.window for each in served if each.name == name), 0)
         profile = profile_for(name, endpoint.base_url, settings.overrides, window=window)
-        return client_for(endpoint, profile)
+        return client_for(endpoint, profile, tell)
 
     async def _found(self, tell: Tell, ask: Ask) -> tuple[str, str]:
         """Address and model of a server found that the person agreed to; asked once a kernel,

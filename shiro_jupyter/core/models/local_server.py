@@ -288,7 +288,8 @@ class LocalClient:
         endpoint = await self._server.endpoint(self._file, self._tell)
         if self._client is None or endpoint != self._endpoint:
             await self.close()
-            self._endpoint, self._client = endpoint, client_for(endpoint, self.profile)
+            self._endpoint = endpoint
+            self._client = client_for(endpoint, self.profile, self._tell)
         pieces = self._client.stream(request)
         assert isinstance(pieces, AsyncGenerator)
         async with aclosing(pieces):
