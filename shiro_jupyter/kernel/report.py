@@ -27,10 +27,10 @@ async def status_text(services: Services) -> str:
     opened, project = services.opened, services.project
     endpoint, remedies = await _endpoint(services, loaded)
     usage = opened.session.usage if opened else None
-    model = (opened.session.model if opened else "") or loaded.settings.model
+    model = loaded.settings.model or (opened.session.model if opened else "")
     memories, problems = await in_thread(_memory, services)
     rows = [
-        ("model", model or "the first that is served"),
+        ("model", model or "not chosen yet"),
         ("endpoint", endpoint),
         ("mode", loaded.settings.mode),
         ("project", str(project.root)),
