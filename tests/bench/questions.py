@@ -71,8 +71,9 @@ def _holds(answer: str, expected: int | float | str) -> bool:
     if isinstance(expected, str):
         return re.search(expected, answer, re.IGNORECASE) is not None
     numbers = re.findall(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])", answer)
-    places = len(f"{expected}".partition(".")[2])
-    return any(round(float(n.replace(",", "")), places) == expected for n in numbers)
+    places = len(f"{expected}".partition(".")[2]) or None
+    values = [float(number.replace(",", "")) for number in numbers]
+    return any(expected == (round(value, places) if places else value) for value in values)
 
 
 def questions() -> list[Asked]:

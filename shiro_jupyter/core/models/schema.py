@@ -66,14 +66,13 @@ GUIDES: dict[str, Guide] = {
         {"code": "sales.groupby('shop')['price'].mean()"},
     ),
 }
-
 CHOOSE = (
     "You look things up in a Jupyter kernel. Choose the one tool that helps to answer the "
     "question; reply with one JSON object."
 )
 ANSWER = """\
 Answer the question from the facts. Copy numbers and names exactly as they stand in the facts; \
-what the facts do not say, you do not know.
+what the facts do not say, you do not know. Asked for each of several, name them all.
 
 Examples:
 
@@ -85,12 +84,6 @@ people: DataFrame, 12 rows, 2 columns
 
 Question: Which columns does people have?
 {"answer": "people has 2 columns: age and city."}
-
-Facts:
-(the same)
-
-Question: How many people live in Oslo?
-{"answer": "4 people live in Oslo."}
 
 Facts:
 (the same)
