@@ -86,7 +86,8 @@ def listens(process: psutil.Process, port: int) -> bool:
 
 
 def model_list(body: object) -> tuple[Served, ...]:
-    """What the body of `GET /v1/models` lists, those first that converse; empty if it is none."""
+    """What the body of `GET /v1/models` lists, without those that do not converse where others
+    do; empty if it is no list."""
     entries = body.get("data") if isinstance(body, dict) else None
     if not isinstance(entries, list):
         return ()
@@ -95,7 +96,8 @@ def model_list(body: object) -> tuple[Served, ...]:
         for entry in entries
         if isinstance(entry, dict) and _is_name(entry.get("id"))
     }
-    return tuple(sorted(listed.values(), key=lambda each: _is_of_another_kind(each.name)))
+    speaking = [each for each in listed.values() if not _is_of_another_kind(each.name)]
+    return tuple(speaking or listed.values())
 
 
 def _is_name(name: object) -> bool:

@@ -211,6 +211,12 @@ def test_the_window_is_what_the_server_says(entry: dict[str, Any], window: int) 
     assert model_list({"data": [{"id": "m", **entry}]}) == (Served("m", window),)
 
 
-def test_models_that_converse_come_first_and_odd_names_not_at_all() -> None:
-    body = models("nomic-embed-text:latest", "qwen", "bad\x1b[2J", "", "x" * 300, "llama", "qwen")
-    assert [each.name for each in model_list(body)] == ["qwen", "llama", "nomic-embed-text:latest"]
+def test_only_models_that_converse_are_listed_where_there_are_any() -> None:
+    body = models("nomic-embed-text:latest", "qwen", "whisper-1", "llama", "qwen")
+    assert [each.name for each in model_list(body)] == ["qwen", "llama"]
+    assert [each.name for each in model_list(models("my-embedder"))] == ["my-embedder"]
+
+
+def test_names_that_no_line_can_show_are_left_out() -> None:
+    body = models("bad\x1b[2J", "", "x" * 300, "two\nlines", "fine/name:8b")
+    assert [each.name for each in model_list(body)] == ["fine/name:8b"]
