@@ -8,7 +8,7 @@ from typing import Protocol
 from ..core import todos as tasks
 from ..core.events import ApprovalDecided, ApprovalRequested, Event, Question, TurnEnded
 from .document import Block, Bundle, Line, Prose, Verbatim, bundle, clipped
-from .state import TurnState, reasoning_line, status
+from .state import TurnState, choices_line, reasoning_line, status
 from .static import left_behind, tool_line
 from .visible import one_line, output_text
 
@@ -131,5 +131,5 @@ def _question(question: Question) -> list[Block]:
     if question.preview:
         blocks.append(Verbatim(clipped(question.preview, PREVIEW_SHOWN)))
     if question.choices:
-        blocks.append(Line(" / ".join(question.choices)))
+        blocks.append(Line(choices_line(question)))
     return blocks

@@ -286,6 +286,13 @@ def footer(state: TurnState) -> str:
     return " · ".join(parts)
 
 
+def choices_line(question: e.Question) -> str:
+    """What may be answered; numbered where a number answers."""
+    if question.kind == "approval":
+        return " / ".join(question.choices)
+    return "   ".join(f"{number}. {each}" for number, each in enumerate(question.choices, start=1))
+
+
 def tool_details(use: ToolUse) -> str:
     """What stands behind the name and summary of a finished call: `failed · 0.3 s`."""
     words = OUTCOME_WORDS[use.outcome or "ok"]

@@ -11,7 +11,17 @@ from ..core import events as e
 from ..core import todos as tasks
 from ..core.events import Event
 from ..core.transcript import Outcome
-from .state import MARKS, ToolUse, TurnState, duration, footer, reasoning_line, status, tool_details
+from .state import (
+    MARKS,
+    ToolUse,
+    TurnState,
+    choices_line,
+    duration,
+    footer,
+    reasoning_line,
+    status,
+    tool_details,
+)
 from .visible import one_line, output_text, visible
 
 # Seconds between two drawings of the status where nothing else is printed.
@@ -123,7 +133,7 @@ class TextView:
             for line in visible(question.preview).rstrip("\n").split("\n"):
                 self._print(f"    {line}")
         if question.choices:
-            self._print(self._styled(f"  {' / '.join(map(visible, question.choices))}", "dim"))
+            self._print(self._styled(f"  {visible(choices_line(question))}", "dim"))
 
     def _end(self, ended: e.TurnEnded) -> None:
         if not self._quiet:

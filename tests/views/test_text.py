@@ -160,7 +160,7 @@ def test_quiet_prints_answer_question_and_error_only() -> None:
     view, out, err = text_view(quiet=True)
     for event, at in timed(TURNS["question"]()):
         view.apply(event, at)
-    assert out.getvalue() == "? Which year do you mean?\n  2023 / 2024\nDropped 2023.\n"
+    assert out.getvalue() == "? Which year do you mean?\n  1. 2023   2. 2024\nDropped 2023.\n"
     view, out, err = text_view(quiet=True)
     for event, at in timed(TURNS["failed"]()):
         view.apply(event, at)
