@@ -46,7 +46,8 @@ def traceback_text(error: BaseException) -> str:
 def names_in(source: str, namespace: Mapping[str, Any]) -> list[str]:
     """The live variables that a cell mentions, in order; by words where it does not parse."""
     try:
-        mentioned = [n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)]
+        names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+        mentioned = [n.id for n in sorted(names, key=lambda n: (n.lineno, n.col_offset))]
     except (SyntaxError, ValueError):
         mentioned = re.findall(r"[^\W\d]\w*", source)
     known = [

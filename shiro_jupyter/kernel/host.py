@@ -17,7 +17,7 @@ from . import commands, compat
 from .command_line import CommandLine, parse
 from .main_thread import MainThread, Server
 from .memory_magics import MemoryMagics
-from .owner import CURRENT, Errand, Owner, view_for
+from .owner import CURRENT, Errand, Owner, show_recorded, view_for
 from .reply import Reply
 from .rerun import Answers, Cell, Recorded, Runs, cell_of
 from .services import Services
@@ -159,7 +159,8 @@ class Host:
         live = line.live or self.services.environ.get("SHIRO_LIVE", "") not in ("", "0")
         found = None if live else self.runs.recorded(key, cell, person=person)
         if found and (not person or (yield from self._choice(found, cell)) == "show"):
-            _say(f"{found.answer}\n(recorded {found.at}; --live asks the model again)")
+            note = f"(recorded {found.at}; --live asks the model again)"
+            show_recorded(self.shell, line, loaded.settings.view, found.answer, note)
             return Reply(prompt, found.answer)
         view, ticks = view_for(self.shell, line, loaded.settings.view)
         owner = Owner(

@@ -15,10 +15,11 @@ from typing import Any, Literal, TextIO, cast
 from ..core.events import Event, TurnEnded, to_json
 from ..core.settings import Loaded
 from ..views.cell import CellView
-from ..views.choose import choose
-from ..views.document import Bundle
+from ..views.choose import Kind, choose
+from ..views.document import Bundle, Line, Prose, bundle
 from ..views.feed import View
 from ..views.text import TextView
+from ..views.visible import visible
 from . import compat
 from .command_line import CommandLine
 from .reply import Reply
@@ -79,15 +80,30 @@ def view_for(shell: Any, line: CommandLine, setting: str) -> tuple[View, bool]:
     out, err = _streams(line.background)
     if line.json:
         return JsonView(out), False
-    terminal = not compat.in_kernel(shell) and out.isatty() and not line.background
-    kind = choose(bool(compat.cell_id(shell)), terminal)
-    if setting == "display":
-        kind = "cell"
-    elif setting == "text" or line.quiet:
-        kind = "terminal" if terminal else "plain"
+    kind = _kind(shell, line, setting)
     if kind == "cell":
         return CellView(Publisher(shell)), True
+    terminal = kind == "terminal"
     return TextView(out, err, terminal=terminal, colour=terminal, quiet=line.quiet), terminal
+
+
+def show_recorded(shell: Any, line: CommandLine, setting: str, answer: str, note: str) -> None:
+    """An answer of an earlier run, where and as the view of a turn would leave it."""
+    if line.json:
+        sys.stdout.write(json.dumps({"recorded": answer}) + "\n")
+    elif _kind(shell, line, setting) == "cell":
+        Publisher(shell).show(bundle([Prose(answer), Line(note)]))
+    else:
+        sys.stdout.write(visible(answer) + "\n" + (f"{note}\n" if not line.quiet else ""))
+
+
+def _kind(shell: Any, line: CommandLine, setting: str) -> Kind:
+    terminal = not compat.in_kernel(shell) and sys.stdout.isatty() and not line.background
+    if setting == "display":
+        return "cell"
+    if setting == "text" or line.quiet:
+        return "terminal" if terminal else "plain"
+    return choose(bool(compat.cell_id(shell)), terminal)
 
 
 class JsonView:
@@ -108,13 +124,13 @@ class Publisher:
     def __init__(self, shell: Any) -> None:
         self._publish = shell.display_pub.publish
 
-    def show(self, bundle: Bundle) -> str:
+    def show(self, content: Bundle) -> str:
         display_id = secrets.token_hex(8)
-        self._publish(bundle, {}, transient={"display_id": display_id})
+        self._publish(content, {}, transient={"display_id": display_id})
         return display_id
 
-    def update(self, display_id: str, bundle: Bundle) -> None:
-        self._publish(bundle, {}, transient={"display_id": display_id}, update=True)
+    def update(self, display_id: str, content: Bundle) -> None:
+        self._publish(content, {}, transient={"display_id": display_id}, update=True)
 
 
 class CurrentStream(TextIOBase):

@@ -69,7 +69,7 @@ def answer_of(question: Question, said: str) -> Answer:
         return Answer(question.id, choice, words)
     if said.isdecimal() and 1 <= int(said) <= len(question.choices):
         said = question.choices[int(said) - 1]
-    return Answer(question.id, said if said in question.choices else "", said)
+    return Answer(question.id, said) if said in question.choices else Answer(question.id, "", said)
 
 
 def _prompt(question: Question) -> str:

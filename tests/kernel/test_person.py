@@ -1,0 +1,148 @@
+"""The person at `input()`: what they type, and what else may happen meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from shiro_jupyter.core.events import APPROVAL_CHOICES, Answer, Event, Question
+from shiro_jupyter.core.questions import Questions
+from shiro_jupyter.kernel.agent_thread import AgentThread
+from shiro_jupyter.kernel.main_thread import MainThread, Server
+from shiro_jupyter.kernel.person import Person, answer_of
+
+APPROVAL = Question("q", "c", "approval", "Run it?", "code", APPROVAL_CHOICES, "digest")
+CHOICE = Question("q", "c", "ask", "Which one?", choices=("the first", "the second"))
+
+
+@pytest.mark.parametrize(
+    ("said", "choice", "words"),
+    [
+        ("y", "allow", ""),
+        (" Yes ", "allow", ""),
+        ("s", "session", ""),
+        ("n", "deny", ""),
+        ("", "deny", ""),
+        ("use the sample", "deny", "use the sample"),
+    ],
+)
+def test_only_a_plain_yes_approves(said: str, choice: str, words: str) -> None:
+    assert answer_of(APPROVAL, said) == Answer("q", choice, words)
+
+
+@pytest.mark.parametrize(
+    ("said", "choice", "words"),
+    [
+        ("2", "the second", ""),
+        ("the first", "the first", ""),
+        ("7", "", "7"),
+        ("neither of them", "", "neither of them"),
+    ],
+)
+def test_a_question_takes_a_number_a_choice_or_words(said: str, choice: str, words: str) -> None:
+    assert answer_of(CHOICE, said) == Answer("q", choice, words)
+
+
+class Cell:
+    """A cell that serves a turn which asks one question, with `input` as given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.agent = AgentThread()
+        self.main = MainThread(lambda owner: None, lambda: None)
+        self.there = True
+        self.interrupted = 0
+        self.events: list[Event] = []
+        self._patch = monkeypatch
+        person = Person(
+            shell=None,
+            main=self.main,
+            there=lambda: self.there,
+            owner=lambda: None,
+            waits=lambda: None,
+            interrupted=self._interrupted,
+        )
+        self.questions = Questions(self.events.append, [person])
+        self._asking: asyncio.Task[Answer | None] | None = None
+
+    def _interrupted(self) -> None:
+        self.interrupted += 1
+        assert self._asking
+        self._asking.cancel()
+
+    def ask(self, typed: Callable[[str], str]) -> Answer | str | None:
+        async def turn() -> Answer | str | None:
+            self._asking = asyncio.create_task(self.questions.ask(APPROVAL))
+            await asyncio.wait({self._asking})
+            return "interrupted" if self._asking.cancelled() else self._asking.result()
+
+        self._patch.setattr(builtins, "input", typed)
+        server = Server(stdin=True)
+        self.main.expect(server)
+        ended = self.agent.spawn(turn)
+        self.main.serve_blocking(ended, server)
+        return ended.result()
+
+
+@pytest.fixture
+def cell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
+    cell = Cell(monkeypatch)
+    yield cell
+    cell.agent.close()
+
+
+def test_the_answer_is_asked_for_on_main(cell: Cell) -> None:
+    threads: list[Any] = []
+
+    def typed(prompt: str) -> str:
+        threads.append(threading.current_thread())
+        return "y"
+
+    assert cell.ask(typed) == Answer("q", "allow", "")
+    assert threads == [threading.main_thread()]
+
+
+def test_nobody_there_is_not_asked(cell: Cell) -> None:
+    cell.there = False
+    assert cell.ask(lambda prompt: pytest.fail("asked")) is None
+
+
+def test_a_front_end_without_input_has_nobody(cell: Cell) -> None:
+    class StdinNotImplementedError(RuntimeError):
+        pass
+
+    def refuses(prompt: str) -> str:
+        raise StdinNotImplementedError
+
+    assert cell.ask(refuses) is None
+
+
+def test_the_end_of_input_denies(cell: Cell) -> None:
+    def ends(prompt: str) -> str:
+        raise EOFError
+
+    assert cell.ask(ends) == Answer("q", "deny", "")
+
+
+def test_an_interrupt_ends_the_call_that_asks(cell: Cell) -> None:
+    def interrupted(prompt: str) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "y"
+
+    assert cell.ask(interrupted) == "interrupted"
+    assert cell.interrupted == 1
+
+
+def test_an_answer_from_elsewhere_takes_the_question_back(cell: Cell) -> None:
+    def waits(prompt: str) -> str:
+        cell.agent.call(cell.questions.answer, Answer("q", "allow"), "digest")
+        threading.Event().wait(30)
+        return "n"
+
+    assert cell.ask(waits) == Answer("q", "allow")
+    assert cell.interrupted == 0
