@@ -79,6 +79,7 @@ class Services:
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
         self.opened: Opened | None = None
         self._turns = 0
+        self._connecting: asyncio.Task[Any] | None = None
         self.agent: Agent | None = None
         self._in_force: Loaded | None = None
         self._told: set[str] = set()
@@ -155,12 +156,15 @@ class Services:
             await self.main.run(lambda: self._say(text))
 
         connector = Connector(self.environ, self.folders, self.models.keys)
+        self._connecting = asyncio.current_task()
         try:
             connected = await connector.connect(
                 self.settings(), Prompts(ask, ask_secret, say), address
             )
-        except (JobInterrupted, EOFError):
+        except (JobInterrupted, EOFError, asyncio.CancelledError):
             raise UsageError("Nothing was changed.") from None
+        finally:
+            self._connecting = None
         # What a variable or a flag set holds no more in this kernel.
         self.flags |= {"base_url": connected.base_url, "model": connected.model}
         self.models.changed()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shiro_jupyter.core.models.trial import LIST_SECONDS
 from tests.support.kernels import Kernel, Outputs, running_kernel
 from tests.support.strict_endpoint import Reply, StrictEndpoint
 
@@ -72,9 +75,22 @@ def test_an_interrupted_connect_changes_nothing(kernel: Kernel, tmp_path: Path) 
         return ""
 
     told = kernel.run("%shiro /connect http://127.0.0.1:9/v1", stdin=interrupt)
-    assert "hanged" in told.stream("stderr") or "No server listens" in told.stream("stderr")
+    assert told.stream("stderr") == "Nothing was changed.\n"
     assert not list((tmp_path / "config").glob("*"))
     assert kernel.value("1 + 1") == "2"
+
+
+def test_a_silent_server_is_not_waited_for_against_ones_will(kernel: Kernel) -> None:
+    def interrupt(message: dict[str, Any]) -> None:
+        if "Asking http" in str(message["content"].get("text")):
+            kernel.interrupt()
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        started = time.monotonic()
+        told = kernel.run(f"%shiro /connect {url}", stdin=typing("key"), meanwhile=interrupt)
+        assert time.monotonic() - started < LIST_SECONDS
+    assert told.stream("stderr") == "Nothing was changed.\n"
 
 
 def test_status_names_what_there_is_and_the_remedy(

@@ -59,6 +59,7 @@ class Connector:
         wanted = "Key (Enter keeps the one there is): " if held else "Key (Enter for none): "
         typed = (await prompts.ask_secret(wanted)).strip()
         endpoint = self._endpoint(url, typed or held, loaded)
+        await prompts.say(f"Asking {endpoint.shown} for its models …")
         models = await served_at(endpoint)
         model = await self._model(models, loaded.settings.model, prompts)
         window = next((each.window for each in models if each.name == model), 0)
