@@ -40,7 +40,6 @@ SKIPPED = "Not executed: the turn ended before this call ran."
 # Seconds that an ending turn waits for a call which will not end; then it is left behind.
 PATIENCE = 2.0
 
-
 # What the person is told of a reply that is no whole answer.
 SILENT = "The model gave no answer; ask again in other words."
 ENDED_EARLY = {
@@ -196,7 +195,8 @@ class Agent:
         return outcome, reason
 
     async def _steps(self, turn: Turn) -> None:
-        client = await self.model()
+        client = await self.model()  # which may ask the person
+        turn.uncounted = self.clock.monotonic() - turn.started
         try:
             for step in range(1, self.limits.steps + 1):
                 self._check_time(turn)

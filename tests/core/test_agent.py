@@ -317,6 +317,23 @@ def test_the_limit_of_time_ends_the_turn(tmp_path: Path) -> None:
     assert ended.reason.startswith("Stopped after 80 s of model time; ")
 
 
+def test_choosing_the_model_takes_none_of_the_turns_time(tmp_path: Path) -> None:
+    """The person may be asked which, and takes as long as it takes."""
+
+    async def run() -> TurnEnded:
+        stage = Stage(tmp_path / "project", [Step("Done.")], limits=Limits(seconds=60))
+
+        async def chosen() -> ModelClient:
+            stage.clock.advance(3600)
+            return stage.model
+
+        stage.agent.model = chosen
+        return await stage.agent.submit("go")
+
+    ended = asyncio.run(run())
+    assert (ended.outcome, ended.seconds) == ("answered", 3600)
+
+
 # -- endings by the endpoint -------------------------------------------------------------
 
 
