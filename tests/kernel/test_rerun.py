@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,7 @@ def test_an_answer_belongs_to_its_cell(runs: Runs) -> None:
     found = runs.recorded(key, one, person=True)
     assert found is not None
     assert found.answer == "12 rows"
+    assert runs.answers.path.stat().st_mode & 0o077 == 0
     assert runs.recorded(key, two, person=True) is None
     assert runs.recorded(runs.key("count them", one), one, person=True) is None
     assert runs.recorded(key, cell("", 1, 1), person=True) is None  # a terminal names no cells
@@ -93,11 +96,13 @@ def test_equal_prompts_of_one_cell_are_told_apart(runs: Runs) -> None:
 
 def test_old_answers_make_room_and_damage_is_no_end(runs: Runs) -> None:
     asked = cell("one", 1, 1)
-    for number in range(KEPT + 5):
+    full = [asdict(Recorded(f"k{n}", "", "one", "", "answer", "")) for n in range(KEPT)]
+    runs.answers.path.parent.mkdir()
+    runs.answers.path.write_text(json.dumps(full))
+    for number in range(KEPT, KEPT + 5):
         runs.answers.add(Recorded(f"k{number}", "", "one", "", "answer", ""))
     assert runs.answers.find("k4") is None
     assert runs.answers.find(f"k{KEPT + 4}") is not None
-    assert runs.answers.path.stat().st_mode & 0o077 == 0
     runs.answers.path.write_text('[{"key": 1}, 5, {"odd"')
     assert runs.recorded("k9", asked, person=True) is None
     runs.record("k9", asked, "", "back")
