@@ -47,6 +47,8 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "notebooks" / "orders"
 CACHE = ROOT / ".cache" / "models"
 FILES = {size: f"qwen2.5-coder-{size}-instruct-q4_k_m.gguf" for size in ("0.5b", "1.5b")}
+# Asked for the CSV files, an answer that names all files is wrong.
+ONLY_CSV = r"\A(?![\s\S]*\.(?:py|json|ipynb|md)\b)"
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,10 @@ def _holds(answer: str, expected: int | float | str) -> bool:
 
 def questions() -> list[Asked]:
     stored = json.loads((EXAMPLE / "questions.json").read_text(encoding="utf-8"))
-    return [Asked(each["question"], each["expect"]) for each in stored]
+    return [
+        Asked(each["question"], [*each["expect"], *([ONLY_CSV] if each["kind"] == "files" else [])])
+        for each in stored
+    ]
 
 
 # What the first list may have been tuned for, asked otherwise.

@@ -72,7 +72,7 @@ CHOOSE = (
 )
 ANSWER = """\
 Answer the question from the facts. Copy numbers and names exactly as they stand in the facts; \
-what the facts do not say, you do not know. Asked for each of several, name them all.
+what the facts do not say, you do not know.
 
 Examples:
 
