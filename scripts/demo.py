@@ -73,6 +73,7 @@ def run_through(folder: Path) -> None:
     client = NotebookClient(
         notebook,
         timeout=900,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(folder)}},
         on_cell_executed=executed,
     )

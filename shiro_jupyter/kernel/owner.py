@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+import os
 import secrets
 import sys
 from collections.abc import Callable
@@ -84,7 +85,8 @@ def view_for(shell: Any, line: CommandLine, setting: str) -> tuple[View, bool]:
     if kind == "cell":
         return CellView(Publisher(shell)), True
     terminal = kind == "terminal"
-    return TextView(out, err, terminal=terminal, colour=terminal, quiet=line.quiet), terminal
+    colour = terminal and not os.environ.get("NO_COLOR")
+    return TextView(out, err, terminal=terminal, colour=colour, quiet=line.quiet), terminal
 
 
 def show_recorded(shell: Any, line: CommandLine, setting: str, answer: str, note: str) -> None:
@@ -98,12 +100,12 @@ def show_recorded(shell: Any, line: CommandLine, setting: str, answer: str, note
 
 
 def _kind(shell: Any, line: CommandLine, setting: str) -> Kind:
-    terminal = not compat.in_kernel(shell) and sys.stdout.isatty() and not line.background
-    if setting == "display":
-        return "cell"
-    if setting == "text" or line.quiet:
-        return "terminal" if terminal else "plain"
-    return choose(bool(compat.cell_id(shell)), terminal)
+    # A kernel that is asked without a person writes a notebook too, though it may name no cell.
+    kernel = compat.in_kernel(shell)
+    notebook = kernel and (bool(compat.cell_id(shell)) or not compat.allows_stdin(shell))
+    terminal = not kernel and sys.stdout.isatty() and not line.background
+    setting = "text" if line.quiet else setting
+    return choose(notebook=notebook, terminal=terminal, setting=setting)
 
 
 class JsonView:

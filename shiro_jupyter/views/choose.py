@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 Kind = Literal["cell", "terminal", "plain"]
-Setting = Literal["auto", "cell", "terminal", "plain"]
 
 
-def choose(parent_metadata_has_cell_id: bool, isatty: bool, setting: Setting = "auto") -> Kind:
-    """The view set, else by what is there: a notebook names the cell it runs, a terminal is a
-    tty; all else (a redirected stream, `jupyter console`) gets plain text."""
-    if setting != "auto":
-        return setting
-    if parent_metadata_has_cell_id:
+def choose(*, notebook: bool, terminal: bool, setting: str = "auto") -> Kind:
+    """By the setting (`auto`, `text`, `display`) and by what is there.
+
+    `notebook`: what is displayed is kept in a file; `terminal`: lines can be rewritten. All
+    else (a redirected stream, `jupyter console`) gets plain text.
+    """
+    if setting == "display" or (setting == "auto" and notebook):
         return "cell"
-    return "terminal" if isatty else "plain"
+    return "terminal" if terminal else "plain"

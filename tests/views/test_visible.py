@@ -42,8 +42,9 @@ def test_nothing_hidden_is_left(text: str) -> None:
 
 
 def test_the_view_is_chosen_by_what_is_there() -> None:
-    assert choose(True, False) == "cell"
-    assert choose(False, True) == "terminal"
-    assert choose(False, False) == "plain"
-    assert choose(True, True, "plain") == "plain"
-    assert choose(False, False, "cell") == "cell"
+    assert choose(notebook=True, terminal=False) == "cell"
+    assert choose(notebook=False, terminal=True) == "terminal"
+    assert choose(notebook=False, terminal=False) == "plain"
+    assert choose(notebook=True, terminal=False, setting="text") == "plain"
+    assert choose(notebook=False, terminal=True, setting="text") == "terminal"
+    assert choose(notebook=False, terminal=False, setting="display") == "cell"
