@@ -32,6 +32,7 @@ def kernel(
         says("slow", "Slowly.", delay=2),
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    home["SHIRO_VIEW"] = "text"
     with running_kernel(request.param, folder=folder, **home) as kernel:
         kernel.run("%load_ext shiro_jupyter")
         yield kernel

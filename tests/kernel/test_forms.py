@@ -203,6 +203,6 @@ def executed(folder: Path, cells: list[str], model: str) -> nbformat.NotebookNod
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(each) for each in cells]
     client = NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}})
-    environment = {"SHIRO_MODEL": model, "SHIRO_LIVE": "1", "PYTHONPATH": str(ROOT), **TEXT}
+    environment = {"SHIRO_MODEL": model, "SHIRO_LIVE": "1", "PYTHONPATH": str(ROOT)}
     client.execute(env={**os.environ, **environment})
     return notebook

@@ -36,6 +36,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
         says("in short", "It divides."),
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    home["SHIRO_VIEW"] = "text"
     with running_kernel(folder=folder, **home) as kernel:
         kernel.run("%load_ext shiro_jupyter")
         yield kernel
