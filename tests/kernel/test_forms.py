@@ -17,7 +17,6 @@ from tests.support.scripts import runs, says, script
 
 pytestmark = pytest.mark.kernel
 
-TEXT = {"SHIRO_VIEW": "text"}
 SUM = "total = 40 + 2\nprint('in code')\ntotal"
 
 
