@@ -25,6 +25,8 @@ from .profiles import Profile
 MOST_CALLS = 4
 # Characters of all facts of a step: a small model on two cores reads 100 tokens a second.
 FACTS_LIMIT = 6_000
+# Facts of fewer lines need no pointing at; more lines than these are no pointing.
+FEW_LINES = 6
 # Tokens of one step, and characters of one argument, against a model that does not end.
 STEP_TOKENS = 700
 ARGUMENT_LIMIT = 300
@@ -135,7 +137,7 @@ class SchemaCalling:
             schema: dict[str, Any] = {"anyOf": [_call_schema(tool) for tool in offered]}
         else:
             system, schema = ANSWER, _ANSWER_SCHEMA
-            facts.insert(0, _known(request))
+            facts = [_known(request), *facts, *_telling(facts, question_of(request))]
         told = "Facts:\n" + "\n\n".join(facts) + "\n\n" if any(facts) else ""
         return {
             "messages": [
@@ -184,6 +186,21 @@ def offered_tools(tools: Sequence[ToolSpec], looks: Sequence[Look]) -> list[Tool
         return []
     then = _guide(last.name).then
     return [tool for tool in tools if tool.name in then]
+
+
+def _telling(facts: Sequence[str], question: str) -> list[str]:
+    """The lines that share a word with the question, once more where they are few of many: a
+    small model reads best what stands next to the question."""
+    words = _words(question)
+    lines = [line for fact in facts for line in fact.splitlines()[1:]]
+    telling = [line for line in lines if _words(line) & words]
+    if len(lines) < FEW_LINES or not 0 < len(telling) < FEW_LINES:
+        return []
+    return ["\n".join(("Of these, on the question:", *telling))]
+
+
+def _words(text: str) -> set[str]:
+    return {word.removesuffix("s") for word in re.findall(r"[a-z]\w{2,}", text.lower())}
 
 
 def _guide(name: str) -> Guide:

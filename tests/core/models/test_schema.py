@@ -112,6 +112,19 @@ def test_the_answer_is_asked_from_facts_alone() -> None:
     assert "You are an agent" not in user["content"]
 
 
+def test_lines_that_share_a_word_with_the_question_stand_next_to_it() -> None:
+    files = "\n".join(f"{name}  1 kB" for name in ("a.csv", "b.py", "c.csv", "d.py", "e.md", "f"))
+    request = looked(("list_dir", {}, "ok"))
+    listing = replace(request.items[-1], text=files)
+    question = User("Which CSV files are there?", 1)
+    request = replace(request, items=(question, request.items[1], listing))
+    content = SchemaCalling().payload(request, SMALL)["messages"][1]["content"]
+    assert content.endswith(
+        "Of these, on the question:\na.csv  1 kB\nc.csv  1 kB\n\nQuestion: Which CSV files are there?"
+    )
+    assert content.count("e.md") == 1
+
+
 def test_facts_are_bounded() -> None:
     request = looked(("read_file", {"path": "a"}, "ok"))
     long = replace(request.items[-1], text="line\n" * 10_000)
