@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import no_var_expand
 
+from . import first_cell
 from .command_line import FLAGS
 from .lazy import make_host
 from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell, whole_lines
@@ -22,6 +23,7 @@ MEMORY = ("remember", "recall", "forget")
 def load(shell: Any) -> None:
     if not hasattr(shell, ATTRIBUTE):
         setattr(shell, ATTRIBUTE, Extension(shell))
+        first_cell.mend(shell)
 
 
 def unload(shell: Any) -> None:

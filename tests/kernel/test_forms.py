@@ -164,6 +164,24 @@ def test_loading_and_asking_in_one_cell(python: str, tmp_path: Path) -> None:
         assert outputs.of("execute_result") == []
 
 
+@pytest.mark.parametrize("python", interpreters())
+def test_a_question_in_the_cell_that_loads_is_a_question(python: str, tmp_path: Path) -> None:
+    """IPython has read that cell as a call for help before the extension is there."""
+    model = script(tmp_path, says("why rows", "Because."), says("and $x {y}", "Verbatim."))
+    with running_kernel(
+        python, folder=tmp_path, SHIRO_MODEL=model, SHIRO_LIVE="1", SHIRO_VIEW="text"
+    ) as kernel:
+        outputs = kernel.run(
+            "%load_ext shiro_jupyter\nrows = 5\n%shiro why rows?\nif rows:\n"
+            "    %shiro and $x {y} of rows??\nrows?"
+        )
+        assert outputs.status == "ok"
+        assert outputs.stdout.count("Because.") == outputs.stdout.count("Verbatim.") == 1
+        assert "not found" not in outputs.stdout
+        assert "int" in str(outputs.reply["payload"])  # the last line did ask for help
+        assert "int" in str(kernel.run("rows?").reply["payload"])
+
+
 def test_nbclient_runs_a_notebook_through(tmp_path: Path) -> None:
     model = script(tmp_path, runs("sum", SUM), says("sum", "It is 42."))
     cells = ["%load_ext shiro_jupyter", "r = %shiro --yolo sum", "print(r.answer)"]
