@@ -120,7 +120,8 @@ def test_lines_that_share_a_word_with_the_question_stand_next_to_it() -> None:
     request = replace(request, items=(question, request.items[1], listing))
     content = SchemaCalling().payload(request, SMALL)["messages"][1]["content"]
     assert content.endswith(
-        "Of these, on the question:\na.csv  1 kB\nc.csv  1 kB\n\nQuestion: Which CSV files are there?"
+        "Of these, on the question:\na.csv  1 kB\nc.csv  1 kB\n\n"
+        "Question: Which CSV files are there?"
     )
     assert content.count("e.md") == 1
 
