@@ -216,7 +216,9 @@ class Namespace:
         if self.show_values and frame.single:
             yield f"It begins {', '.join(cell(row[0]) for row in frame.rows(2 * ROWS))}"
         elif self.show_values and len(names) <= ITEMS:
-            yield f"First rows, as {' | '.join(names)}:"
+            rows = frame.shape[0]
+            shown = f"First {ROWS} of {rows:,} rows" if rows > ROWS else "All rows"
+            yield f"{shown}, as {' | '.join(names)}:"
             for row in frame.rows(ROWS):
                 yield " | ".join(map(cell, row))
 

@@ -98,7 +98,9 @@ def live_blocks(state: TurnState, at: float) -> list[Block]:
     if reasoning := reasoning_line(state):
         blocks.append(Line(reasoning))
     use = state.current
-    blocks.append(Line(status(state, at), one_line(use.summary) if use else ""))
+    # A question that waits has said what it is about.
+    about = one_line(use.summary) if use and not state.questions else ""
+    blocks.append(Line(status(state, at), about))
     if use and (output := output_text(use.output).strip("\n")):
         blocks.append(Verbatim(output[-OUTPUT_SHOWN:]))
     if state.todos and (state.todos_changed or tasks.count(state.todos, "done") < len(state.todos)):
@@ -130,6 +132,6 @@ def _question(question: Question) -> list[Block]:
     blocks: list[Block] = [Line(question.title, strong=True)]
     if question.preview:
         blocks.append(Verbatim(clipped(question.preview, PREVIEW_SHOWN)))
-    if question.choices:
-        blocks.append(Line(choices_line(question)))
+    if choices := choices_line(question):
+        blocks.append(Line(choices))
     return blocks

@@ -287,9 +287,9 @@ def footer(state: TurnState) -> str:
 
 
 def choices_line(question: e.Question) -> str:
-    """What may be answered; numbered where a number answers."""
+    """What may be answered, by its number; whoever takes an approval says how it is given."""
     if question.kind == "approval":
-        return " / ".join(question.choices)
+        return ""
     return "   ".join(f"{number}. {each}" for number, each in enumerate(question.choices, start=1))
 
 

@@ -132,8 +132,8 @@ class TextView:
         if question.preview:
             for line in visible(question.preview).rstrip("\n").split("\n"):
                 self._print(f"    {line}")
-        if question.choices:
-            self._print(self._styled(f"  {visible(choices_line(question))}", "dim"))
+        if choices := choices_line(question):
+            self._print(self._styled(f"  {visible(choices)}", "dim"))
 
     def _end(self, ended: e.TurnEnded) -> None:
         if not self._quiet:

@@ -421,7 +421,7 @@ def test_a_table_in_detail() -> None:
         "3 missing values in all.",
     ]
     assert lines[7:9] == [
-        "First rows, as order_id | region | amount | placed | paid:",
+        "First 3 of 5 rows, as order_id | region | amount | placed | paid:",
         "1 | north | 2.5 | 2024-01-01 00:00:00 | True",
     ]
 

@@ -104,7 +104,7 @@ def test_a_question_is_shown_at_once_and_then_nothing_is_sent() -> None:
     view.apply(e.ApprovalRequested(question), 1.01)
     count = len(display.sent)
     html = display.sent[-1]["text/html"]
-    assert "Run it?" in html and html.count("rm -rf *") == 900 and "allow / session / deny" in html
+    assert "Run it?" in html and html.count("rm -rf *") == 900
     for quarter in range(4 * 7_200):
         view.tick(2 + quarter / 4)
     assert len(display.sent) == count

@@ -65,7 +65,7 @@ def test_while_the_person_answers_nothing_is_drawn() -> None:
     play(view, [e.TurnStarted(1, "go"), e.ToolCalled("a", "bash", "ls")])
     play(view, [e.ApprovalRequested(question)], 5)
     before = out.getvalue()
-    assert screen(before) == "? Run it?\n    ls\n    ␛[2K\n  allow / session / deny\n"
+    assert screen(before) == "? Run it?\n    ls\n    ␛[2K\n"
     for at in range(6, 60):
         view.tick(at)
     assert out.getvalue() == before
