@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import difflib
 import importlib
 import sys
 from collections.abc import Callable
@@ -15,8 +16,11 @@ from . import compat
 from .main_thread import JobInterrupted, MainThread
 
 APPROVAL_PROMPT = "[y]es once / [s]ession / [n]o, or say why not: "
-_CHOICES = {"y": ALLOW, "yes": ALLOW, "s": ALLOW_SESSION, "session": ALLOW_SESSION}
-_NO = ("n", "no", "")
+# The prompt names one word of each; the others are what people type all the same.
+_ALLOWING = dict.fromkeys(("y", "yes", "a", "allow", "once", "ok"), ALLOW) | dict.fromkeys(
+    ("s", "session"), ALLOW_SESSION
+)
+_NO = ("n", "no", "d", "deny", "")
 # What `input()` raises where it turns out that nobody can be asked.
 NOBODY = "StdinNotImplementedError"
 
@@ -57,19 +61,30 @@ class Person:
         sys.stdout.flush()
         if not compat.in_kernel(self.shell):
             _forget_typed()
-        return input(_prompt(question))
+        said = input(_prompt(question))
+        if question.kind == "approval" and _unclear(said):
+            said = input(f"Please say it again. {_prompt(question)}")
+        return said
 
 
 def answer_of(question: Question, said: str) -> Answer:
     """What the person typed, as an answer. For an approval, Enter and any other word deny."""
     said = said.strip()
     if question.kind == "approval":
-        choice = _CHOICES.get(said.lower(), DENY)
+        choice = _ALLOWING.get(said.lower(), DENY)
         words = said if choice == DENY and said.lower() not in _NO else ""
         return Answer(question.id, choice, words)
     if said.isdecimal() and 1 <= int(said) <= len(question.choices):
         said = question.choices[int(said) - 1]
     return Answer(question.id, said) if said in question.choices else Answer(question.id, "", said)
+
+
+def _unclear(said: str) -> bool:
+    """Whether it looks like an allowing word mistyped: that is no reason to refuse."""
+    word = said.strip().lower()
+    if word in _ALLOWING or word in _NO or len(word.split()) > 1:
+        return False
+    return bool(difflib.get_close_matches(word, _ALLOWING, 1, cutoff=0.66))
 
 
 def _prompt(question: Question) -> str:

@@ -15,7 +15,7 @@ from shiro_jupyter.core.events import APPROVAL_CHOICES, Answer, Event, Question
 from shiro_jupyter.core.questions import Questions
 from shiro_jupyter.kernel.agent_thread import AgentThread
 from shiro_jupyter.kernel.main_thread import MainThread, Server
-from shiro_jupyter.kernel.person import Person, answer_of
+from shiro_jupyter.kernel.person import APPROVAL_PROMPT, Person, answer_of
 
 APPROVAL = Question("q", "c", "approval", "Run it?", "code", APPROVAL_CHOICES, "digest")
 CHOICE = Question("q", "c", "ask", "Which one?", choices=("the first", "the second"))
@@ -26,8 +26,15 @@ CHOICE = Question("q", "c", "ask", "Which one?", choices=("the first", "the seco
     [
         ("y", "allow", ""),
         (" Yes ", "allow", ""),
+        ("a", "allow", ""),
+        ("ALLOW", "allow", ""),
+        ("once", "allow", ""),
+        ("Ok", "allow", ""),
         ("s", "session", ""),
+        (" Session", "session", ""),
         ("n", "deny", ""),
+        ("D", "deny", ""),
+        ("deny", "deny", ""),
         ("", "deny", ""),
         ("use the sample", "deny", "use the sample"),
     ],
@@ -105,6 +112,26 @@ def test_the_answer_is_asked_for_on_main(cell: Cell) -> None:
 
     assert cell.ask(typed) == Answer("q", "allow", "")
     assert threads == [threading.main_thread()]
+
+
+@pytest.mark.parametrize("mistyped", ["yse", "alow", "sesion", "oK.", "yy", " Onec "])
+@pytest.mark.parametrize(("then", "choice", "words"), [("y", "allow", ""), ("yse", "deny", "yse")])
+def test_a_mistyped_word_is_asked_for_once_more(
+    cell: Cell, mistyped: str, then: str, choice: str, words: str
+) -> None:
+    said, prompts = [mistyped, then], list[str]()
+    answer = cell.ask(lambda prompt: (prompts.append(prompt), said.pop(0))[1])
+    assert answer == Answer("q", choice, words)
+    assert prompts == [APPROVAL_PROMPT, f"Please say it again. {APPROVAL_PROMPT}"]
+
+
+@pytest.mark.parametrize("said", ["no", "deny", "why", "nope", "later", "stop", "say yes to me"])
+def test_a_refusal_is_asked_for_once(cell: Cell, said: str) -> None:
+    prompts: list[str] = []
+    answer = cell.ask(lambda prompt: (prompts.append(prompt), said)[1])
+    assert isinstance(answer, Answer)
+    assert answer.choice == "deny"
+    assert len(prompts) == 1
 
 
 def test_nobody_there_is_not_asked(cell: Cell) -> None:
