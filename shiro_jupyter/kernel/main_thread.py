@@ -289,7 +289,6 @@ class MainThread:
                 self._unserved()
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
-        __tracebackhide__ = True  # the traceback of the person's code is not about us
         ours, self._signalled = self._signalled, False
         job = self._current
         if job:
@@ -304,6 +303,20 @@ class MainThread:
             loop.call_soon_threadsafe(job.task.cancel)
             return
         raise KeyboardInterrupt
+
+
+def without_handler(error: BaseException | None) -> None:
+    """Take our handler off the tracebacks of an error and of those before it: they are about
+    the person's code. (IPython always shows the last frame, hidden or not.)"""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        frame = error.__traceback__
+        while frame and frame.tb_next:
+            if frame.tb_next.tb_frame.f_code is MainThread._on_sigint.__code__:
+                frame.tb_next = None
+            frame = frame.tb_next
+        error = error.__cause__ or error.__context__
 
 
 async def _value(make: Callable[[], Awaitable[T]]) -> T:

@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol
 
 from ..core.tools.base import bounded
 from . import compat
+from .main_thread import without_handler
 from .tee import Tee
 
 # Characters of each value, display and traceback that the model reads, and how many of them.
@@ -235,6 +236,7 @@ class _Job:
             publish, traceback = shell.display_pub.publish, compat.TRACEBACK_HOOK
             for target, name, replacement in (
                 (shell.display_pub, "publish", self._publish(publish)),
+                (shell, "showtraceback", self._trimmed(shell.showtraceback)),
                 (shell, traceback, self._show_traceback(getattr(shell, traceback, _nothing))),
                 # `%%capture` around the cell has put one there that tells nobody of the value.
                 (sys, "displayhook", hook),
@@ -270,6 +272,13 @@ class _Job:
             self._shown.append(_described("value", data))
             with self._tee.unkept():
                 publish(data, metadata)
+
+        return shown
+
+    def _trimmed(self, show: Callable[..., None]) -> Callable[..., None]:
+        def shown(*args: Any, **kwargs: Any) -> None:
+            without_handler(sys.exception())
+            show(*args, **kwargs)
 
         return shown
 

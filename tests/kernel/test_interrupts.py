@@ -109,6 +109,9 @@ def test_the_first_ends_the_code_and_the_turn_goes_on(kernel: Kernel, what: str,
     assert "interrupted" in outputs.stdout
     assert "It went on." in outputs.stdout
     assert seconds < SOON
+    (raised,) = outputs.of("error")
+    assert "_on_sigint" not in str(raised)
+    assert ("time.sleep" if what == "calm" else "asyncio.sleep") in str(raised)
 
 
 @pytest.mark.parametrize("form", FORMS)

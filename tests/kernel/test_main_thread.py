@@ -7,6 +7,7 @@ import concurrent.futures
 import contextvars
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from shiro_jupyter.core.errors import ToolFailed
 from shiro_jupyter.kernel.agent_thread import AgentThread
-from shiro_jupyter.kernel.main_thread import JobInterrupted, MainThread, Server
+from shiro_jupyter.kernel.main_thread import JobInterrupted, MainThread, Server, without_handler
 
 Turn = Callable[[], Coroutine[Any, Any, Any]]
 
@@ -286,3 +287,25 @@ def _sigint() -> None:
     ident = threading.main_thread().ident
     assert ident is not None
     signal.pthread_kill(ident, signal.SIGINT)
+
+
+def test_our_handler_is_taken_off_every_traceback_of_a_chain(rig: Rig) -> None:
+    told: list[str] = []
+
+    def work() -> None:
+        try:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                raise ValueError("while stopping")  # noqa: B904
+        except ValueError as error:
+            for change in (lambda error: None, without_handler):
+                change(error)
+                told.append("".join(traceback.format_exception(error)))
+
+    rig.serve(lambda: rig.main.run(work), awaiting=False)
+    before, after = told
+    assert "_on_sigint" in before
+    assert "_on_sigint" not in after
+    assert "raise_signal" in after
+    assert "ValueError: while stopping" in after

@@ -66,6 +66,8 @@ def test_a_person_asks_answers_and_interrupts(
     terminal.interrupt()
     told = terminal.until("In [8]")
     assert "interrupted" in told
+    assert "KeyboardInterrupt" in told
+    assert "_on_sigint" not in told
     assert "It went on." in told
 
     terminal.type("%shiro silent")
