@@ -24,7 +24,7 @@ STOREYS = (
     {"core.policy", "core.context"},
     {"core.memory", "core.sessions"},
     {"core.models"},
-    {"core.settings"},
+    {"core.settings", "core.turn"},
     {"core.tools"},
     {"core.agent", "core.questions"},
     {"views"},

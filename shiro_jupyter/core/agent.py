@@ -17,13 +17,14 @@ from typing import Any
 from . import events
 from .context.prompt import tail_text
 from .errors import ModelMendable, OurFault, ShiroError, UserMendable
-from .events import Answer, Event, Question, TurnEnded, TurnOutcome, Usage
+from .events import Answer, Event, Question, TurnEnded, TurnOutcome
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
 from .policy.gate import Gate
 from .sessions.session import Session
 from .tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded
 from .transcript import Assistant, Call, Item, Note, Outcome, Result, User
+from .turn import LimitReached, Limits, Turn
 from .workspace.clock import Clock
 from .workspace.output import HeadAndTail
 from .workspace.processes import Processes
@@ -48,19 +49,6 @@ ENDED_EARLY = {
 }
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Bounds of one turn. `seconds` leaves out waiting for the person and running code."""
-
-    steps: int = 50
-    seconds: float = 1800.0
-    malformed: int = 3
-
-
-class LimitReached(Exception):
-    """A typed outcome, not an error: the turn stops here, with its reason."""
-
-
 @dataclass
 class Running:
     """The call in flight; a new one resets the count of interrupts."""
@@ -70,21 +58,9 @@ class Running:
 
 
 @dataclass
-class Turn:
-    """What one turn keeps while it runs."""
-
-    number: int
-    started: float
-    usage: Usage = field(default_factory=Usage)
-    malformed: int = 0
-    heard: bool = False  # text of the step at hand has been shown
-    uncounted: float = 0.0  # seconds spent in tools and waiting for the person
-
-
-@dataclass
 class Agent:
-    """One conversation with one model. `model` is asked for a client at the start of each turn,
-    so that model and endpoint may change between turns; `system` likewise for a new session."""
+    """One conversation. `model` makes the client of each turn, so that both may change; `system` is
+    stable for a session, `surroundings` is said anew at each step."""
 
     session: Session
     model: Callable[[], Awaitable[ModelClient]]
@@ -98,6 +74,7 @@ class Agent:
     # The person: resolves to None where nobody can answer.
     ask: Callable[[Question], Awaitable[Answer | None]]
     flush: Callable[[], None] = lambda: None
+    surroundings: Callable[[], str] = lambda: ""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -199,13 +176,13 @@ class Agent:
         turn.uncounted = self.clock.monotonic() - turn.started
         try:
             for step in range(1, self.limits.steps + 1):
-                self._check_time(turn)
+                turn.check_time(self.limits, self.clock.monotonic())
                 self.emit(events.StepStarted(step))
                 calls = await self._step(client, turn, step)
                 if not calls:
                     return
                 outcomes = [await self._answer_call(call, turn) for call in calls]
-                self._check_malformed(turn, outcomes)
+                turn.check_malformed(self.limits, outcomes)
             raise LimitReached(
                 f"Stopped after {self.limits.steps} steps; say “go on” to give it as many again."
             )
@@ -218,7 +195,7 @@ class Agent:
             system=self.system(),
             tools=self._specs,
             items=tuple(self.session.items),
-            tail=tail_text(self.session.todos, self.clock.now()),
+            tail=tail_text(self.session.todos, self.clock.now(), self.surroundings()),
             turn=turn.number,
             step=step,
         )
@@ -255,23 +232,6 @@ class Agent:
         if notice := ENDED_EARLY.get(finished.reason, silent):
             self.emit(events.Notice(notice, "warning"))
         return calls
-
-    def _check_time(self, turn: Turn) -> None:
-        spent = self.clock.monotonic() - turn.started - turn.uncounted
-        if spent > self.limits.seconds:
-            raise LimitReached(
-                f"Stopped after {spent:.0f} s of model time; say “go on” to give it as long again."
-            )
-
-    def _check_malformed(self, turn: Turn, outcomes: Sequence[Outcome]) -> None:
-        """A reply is malformed where none of its calls could be understood."""
-        malformed = all(outcome == "invalid_arguments" for outcome in outcomes)
-        turn.malformed = turn.malformed + 1 if malformed else 0
-        if turn.malformed >= self.limits.malformed:
-            raise LimitReached(
-                f"Stopped: the model made {turn.malformed} malformed replies in a row; "
-                "ask in other words or choose another model with /model."
-            )
 
     # -- one call ------------------------------------------------------------------------
 

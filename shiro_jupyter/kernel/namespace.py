@@ -38,6 +38,9 @@ COLUMNS = 100
 ITEMS = 50
 ROWS = 3
 COUNTING_SECONDS = 0.3
+# The same of the listing that goes with every request.
+BRIEF_LIMIT = 1_500
+BRIEF_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,15 @@ class Namespace:
             and not any(fnmatchcase(name, pattern) for pattern in self.denied)
         }
 
-    def listing(self, match: str = "") -> str:
+    def brief(self) -> str:
+        """The listing cut short, for every request; empty where there are no variables."""
+        if not self.variables():
+            return ""
+        return f"Live variables: {self.listing(limit=BRIEF_LIMIT, counting=BRIEF_SECONDS)}"
+
+    def listing(
+        self, match: str = "", limit: int = LISTING_LIMIT, counting: float = COUNTING_SECONDS
+    ) -> str:
         """One line a variable, tables first; functions, classes and modules in a line each."""
         found = {n: v for n, v in self.variables().items() if match.lower() in n.lower()}
         if not found:
@@ -97,15 +108,17 @@ class Namespace:
             for label, names in groups.items()
             if names
         ]
-        lines = self._lines([*tables, *others], found, LISTING_LIMIT - sum(map(len, last)))
+        room = limit - sum(map(len, last)) - 100  # the head, and the last line's own words
+        lines = self._lines([*tables, *others], found, room, counting)
         head = count(len(tables) + len(others), "variable") + ":"
         return "\n".join([head, *lines, *last] if lines else last)
 
-    def _lines(self, names: list[str], found: dict[str, object], room: int) -> list[str]:
+    def _lines(
+        self, names: list[str], found: dict[str, object], room: int, counting: float
+    ) -> list[str]:
         """A line for each while there is room; else the rest as names, then as a count."""
         lines: list[str] = []
-        deadline = time.monotonic() + COUNTING_SECONDS
-        room -= 100  # the head, and the last line's own words
+        deadline = time.monotonic() + counting
         used = 0
         for name in names:
             line = self._line(name, found[name], deadline)
@@ -115,7 +128,7 @@ class Namespace:
             lines.append(line)
         else:
             return lines
-        while lines and used > room - LISTING_LIMIT // 4:
+        while lines and used > room - room // 4:
             used -= len(lines.pop()) + 1
         return [*lines, _names_only(names[len(lines) :], room - used)]
 

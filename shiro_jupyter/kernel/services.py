@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..core.agent import Agent, Limits
+from ..core.agent import Agent
 from ..core.context.prompt import system_text
 from ..core.errors import UsageError
 from ..core.events import Event, Notice, TurnEnded, TurnStarted
@@ -28,6 +28,7 @@ from ..core.settings.connect import Connector, Prompts
 from ..core.tools.base import Tool
 from ..core.tools.shelf import tools_for
 from ..core.transcript import Assistant
+from ..core.turn import Limits
 from ..core.workspace.clock import SystemClock
 from ..core.workspace.folders import user_folders
 from ..core.workspace.processes import Processes
@@ -88,6 +89,7 @@ class Services:
             self.main,
             there=lambda: bool((owner := CURRENT.get()) and owner.person),
             owner=CURRENT.get,
+            prompt=lambda: owner.reply.prompt if (owner := CURRENT.get()) else "",
             waits=lambda: self.emit(Notice(WAITS)),
             interrupted=lambda: self._interrupt(CURRENT.get()),
         )
@@ -119,10 +121,12 @@ class Services:
         )
 
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
-        settings = loaded.settings
-        namespace = Namespace(self.shell, show_values=not settings.schema_only)
+        namespace = self.namespace(loaded)
         kernel = (ListVariables(namespace), InspectVariable(namespace), RunPython(self.live))
-        return tools_for(settings.tool_sets, kernel)
+        return tools_for(loaded.settings.tool_sets, kernel)
+
+    def namespace(self, loaded: Loaded) -> Namespace:
+        return Namespace(self.shell, show_values=not loaded.settings.schema_only)
 
     def prompt_of_error(self, words: str = "") -> str:
         """The prompt for the last error of a cell, empty where none has failed."""
@@ -130,7 +134,7 @@ class Services:
         failure = result or self.failure
         if failure is None:
             return ""
-        namespace = Namespace(self.shell)
+        namespace = self.namespace(self.settings())
         return prompt_of_error(*failure, namespace.variables(), namespace.inspect, words)
 
     def until_answered(self) -> concurrent.futures.Future[None]:
@@ -286,6 +290,7 @@ class Services:
             emit=self.emit,
             ask=self.questions.ask,
             flush=self.opened.log.flush,
+            surroundings=self.namespace(loaded).brief,
         )
 
     async def _client(self) -> ModelClient:

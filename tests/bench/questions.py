@@ -173,6 +173,7 @@ class Bench:
             clock=self.clock,
             emit=heard,
             ask=allow,
+            surroundings=namespace.brief,
         )
         started = time.monotonic()
         ended = await agent.submit(question)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core import events
-from shiro_jupyter.core.agent import NOT_BEGUN, Limits
+from shiro_jupyter.core.agent import NOT_BEGUN
 from shiro_jupyter.core.errors import (
     EndpointBusy,
     EndpointRefused,
@@ -36,6 +36,7 @@ from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.tools.base import Parameters, Tool, ToolContext, ToolResult
 from shiro_jupyter.core.tools.shelf import tools_for
 from shiro_jupyter.core.transcript import Assistant, Call, Note, Result, User
+from shiro_jupyter.core.turn import Limits
 from tests.support.agents import MadeClock, Stage, allows
 
 

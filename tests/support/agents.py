@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shiro_jupyter.core import events
-from shiro_jupyter.core.agent import Agent, Limits
+from shiro_jupyter.core.agent import Agent
 from shiro_jupyter.core.context.repair import repaired
 from shiro_jupyter.core.events import Answer, Event, Question, TurnEnded
 from shiro_jupyter.core.models.base import ModelClient
@@ -22,6 +22,7 @@ from shiro_jupyter.core.sessions.session import Session
 from shiro_jupyter.core.tools.base import Tool
 from shiro_jupyter.core.tools.shelf import tools_for
 from shiro_jupyter.core.transcript import Call, Reasoning, Result
+from shiro_jupyter.core.turn import Limits
 from shiro_jupyter.core.workspace.processes import Processes
 from shiro_jupyter.core.workspace.project import Project
 

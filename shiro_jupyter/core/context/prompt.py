@@ -47,9 +47,10 @@ def known_text(system: str) -> str:
     return place + known if place else system
 
 
-def tail_text(tasks: Todos, now: datetime) -> str:
-    """What is true now and never stored: the date and the task list, shown at every step."""
-    parts = [f"Today is {now:%A, %Y-%m-%d}."]
+def tail_text(tasks: Todos, now: datetime, surroundings: str = "") -> str:
+    """What is true now and never stored, shown at every step: the date, what the host sees
+    around it, and the task list."""
+    parts = [f"Today is {now:%A, %Y-%m-%d}.", *filter(None, (surroundings,))]
     if tasks:
         parts.append(f"Your task list ({todos.progress(tasks)}):\n{todos.lines(tasks)}")
     return "\n".join(parts)

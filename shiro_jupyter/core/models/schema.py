@@ -135,6 +135,7 @@ class SchemaCalling:
         if offered:
             system = _choosing(tools)
             schema: dict[str, Any] = {"anyOf": [_call_schema(tool) for tool in offered]}
+            facts = [request.tail, *facts]  # what there is by name
         else:
             system, schema = ANSWER, _ANSWER_SCHEMA
             facts = [_known(request), *facts, *_telling(facts, question_of(request))]
