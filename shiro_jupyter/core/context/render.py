@@ -7,6 +7,7 @@ endpoint accepts. The volatile tail goes last and never changes what is before i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from .repair import repaired, responses, without_reasoning
 
 Message = dict[str, Any]
 NO_OUTPUT = "(no output)"
+_NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 # Stands where a turn ended after a result: to picky templates a user may not follow a tool.
 NO_ANSWER = "(No answer: the turn ended here.)"
 
@@ -37,6 +39,11 @@ def arguments_object(arguments: str) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def wire_name(name: str) -> str:
+    """The name of a called tool as every endpoint takes it: a model may call what it made up."""
+    return _NOT_IN_A_NAME.sub("_", name)[:64] or "_"
 
 
 def chat_messages(
@@ -80,7 +87,7 @@ def _assistant_message(run: list[Item], reasoning_field: str) -> Message:
 
 
 def _tool_call(call: Call) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": arguments_object(call.arguments)}
+    function = {"name": wire_name(call.name), "arguments": arguments_object(call.arguments)}
     return {"id": call.call_id, "type": "function", "function": function}
 
 
@@ -124,8 +131,9 @@ def _input_item(item: Item, named: bool) -> Message:
             sealed = {"summary": summary, "encrypted_content": item.encrypted}
             return {"type": "reasoning", **_id(item), **sealed}
         case Call(call_id, name, arguments):
-            call = {"call_id": call_id, "name": name, "arguments": arguments_object(arguments)}
-            return {"type": "function_call", **(_id(item) if named else {}), **call}
+            call = {"type": "function_call", "call_id": call_id, "name": wire_name(name)}
+            known = _id(item) if named else {}
+            return {**call, **known, "arguments": arguments_object(arguments)}
         case Assistant(text):
             phase = {"phase": item.phase} if item.phase else {}
             if not (named and item.provider_id):

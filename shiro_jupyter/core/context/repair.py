@@ -5,6 +5,7 @@ Pure, idempotent, and the identity on a healthy transcript.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +15,8 @@ from ..transcript import Assistant, Call, Item, Note, Reasoning, Result, User
 
 NOT_EXECUTED = "Not executed: no result of this call is known."
 LOST_START = "The beginning of this conversation is missing."
+# What every endpoint takes back as the id of a call; a model or a server may make up any other.
+_FIT_ID = re.compile(r"[!-~]{1,64}")
 
 _Model = Assistant | Reasoning | Call
 
@@ -22,8 +25,8 @@ def repaired(items: Sequence[Item]) -> tuple[Item, ...]:
     """The items with these made true:
 
     every result has its call before it and every call exactly one result, right after the
-    response that held it; call ids are unique; no message is empty; a reasoning item has what
-    it led to; the first item is the user's.
+    response that held it; call ids are unique and fit to send; no message is
+    empty; a reasoning item has what it led to; the first item is the user's.
     """
     paired = _pair([item for item in items if not _is_blank(item)])
     mended: list[Item] = []
@@ -58,6 +61,10 @@ def responses(items: Sequence[Item]) -> Iterator[list[Item]]:
         yield run
 
 
+def is_fit_id(call_id: str) -> bool:
+    return _FIT_ID.fullmatch(call_id) is not None
+
+
 def _from_model(item: Item) -> bool:
     return isinstance(item, _Model)
 
@@ -75,7 +82,7 @@ def _anonymous(item: Item) -> Item:
 
 
 def _pair(items: list[Item]) -> list[Item]:
-    """Calls with unique ids and their results under the same; orphaned results are left out."""
+    """Calls with unique, fit ids, and their results under the same; no orphaned results."""
     taken = {item.call_id for item in items if isinstance(item, Call)}
     seen: set[str] = set()
     waiting: dict[str, deque[str]] = defaultdict(deque)
@@ -83,8 +90,10 @@ def _pair(items: list[Item]) -> list[Item]:
     for item in items:
         if isinstance(item, Call):
             call_id = item.call_id
-            if not call_id or call_id in seen:
-                call_id = _fresh(call_id or f"call_{item.turn}_{item.step}", taken)
+            if not is_fit_id(call_id):
+                call_id = _fresh(f"call_{item.turn}_{item.step}", taken)
+            elif call_id in seen:
+                call_id = _fresh(call_id[:50], taken)
             seen.add(call_id)
             waiting[item.call_id].append(call_id)
             paired.append(item if call_id == item.call_id else replace(item, call_id=call_id))

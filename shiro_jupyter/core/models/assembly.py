@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..context.repair import is_fit_id
 from ..errors import StreamBroken
 from ..events import Usage
 from ..transcript import Assistant, Call, Item, Reasoning
@@ -79,9 +80,9 @@ class CallIds:
         self._taken = {item.call_id for item in request.items if isinstance(item, Call)}
 
     def claim(self, wished: str) -> str:
-        """The endpoint's own id where it is new, else one made of turn, step and a number."""
+        """The endpoint's own id where it is new and fit to send back, else one made of turn and step."""
         call_id, number = wished, 0
-        while not call_id or call_id in self._taken:
+        while not is_fit_id(call_id) or call_id in self._taken:
             number += 1
             call_id = f"{self._made}_{number}"
         self._taken.add(call_id)

@@ -57,6 +57,15 @@ def calls_of(chunks: list[Any]) -> list[tuple[str, str, str]]:
     return [(call.call_id, call.name, call.arguments) for call in calls]
 
 
+@pytest.mark.parametrize("odd", ["a\0b\n" + "z" * 5000, "\ud800", "a b"])
+def test_an_id_that_no_endpoint_takes_back_is_made_anew(odd: str) -> None:
+    chunks = [
+        delta(part("look", "{}", id=odd, index=0)),
+        delta(part("look", "{}", id="b", index=1)),
+    ]
+    assert [call_id for call_id, _, _ in calls_of(chunks)] == ["call_3_2_1", "b"]
+
+
 def test_text_reasoning_calls_and_usage_in_the_order_given() -> None:
     reply = Reply("Größe “x”", reasoning="hm, so", calls=[LOOK, READ])
     pieces, finished = assemble(chunks_of(b"".join(chat_stream(reply, "tiny"))))
