@@ -138,7 +138,8 @@ class SchemaCalling:
             facts = [request.tail, *facts]  # what there is by name
         else:
             system, schema = ANSWER, _ANSWER_SCHEMA
-            facts = [_known(request), *facts, *_telling(facts, question_of(request))]
+            known = known_text(request.system)
+            facts = [known, *facts, *_telling(facts, question_of(request))]
         told = "Facts:\n" + "\n\n".join(facts) + "\n\n" if any(facts) else ""
         return {
             "messages": [
@@ -206,10 +207,6 @@ def _words(text: str) -> set[str]:
 
 def _guide(name: str) -> Guide:
     return GUIDES.get(name, Guide("", "", {}))
-
-
-def _known(request: Request) -> str:
-    return "\n\n".join(filter(None, (known_text(request.system), request.tail)))
 
 
 def _choosing(tools: Sequence[ToolSpec]) -> str:

@@ -72,7 +72,7 @@ def offered(request: Request, profile: Profile = SMALL) -> list[str]:
 def test_a_turn_begins_with_a_look_among_the_profiles_tools() -> None:
     assert offered(asked()) == [tool.name for tool in TOOLS if tool.name != "bash"]
     system, user = SchemaCalling().payload(asked(), SMALL)["messages"]
-    assert user["content"] == "Question: How many rows?"
+    assert user["content"] == "Facts:\nTODAY\n\nQuestion: How many rows?"  # what there is by name
     assert "bash" not in system["content"]
     assert "MEMORIES" not in system["content"]
 
@@ -106,8 +106,10 @@ def test_the_answer_is_asked_from_facts_alone() -> None:
     _, user = payload["messages"]
     facts, question = user["content"].split("Question: ")
     assert question == "How many rows?"
-    for part in ("/p", "MEMORIES", "TODAY", "inspect_variable(df):\n[failed] RESULT 1", "RESULT 2"):
+    for part in ("/p", "MEMORIES", "inspect_variable(df):\n[failed] RESULT 1", "RESULT 2"):
         assert part in facts
+    # What was looked at is what counts: the surroundings say less and distract.
+    assert "TODAY" not in user["content"]
     assert "BEFORE" not in user["content"]
     assert "You are an agent" not in user["content"]
 
