@@ -16,6 +16,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 from shiro_jupyter.core.errors import ShiroError
@@ -25,9 +26,12 @@ from shiro_jupyter.core.workspace.folders import user_folders
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "notebooks" / "orders"
-# A copy, so that what a person does in the demo changes no file of the repository.
-COPY = ROOT / ".cache" / "demo" / "orders"
+# Copies, so that what a person does in the demo changes no file of the repository: one that is
+# kept from demo to demo, and one that is made afresh for each run-through.
+KEPT, ONCE = (ROOT / ".cache" / name / "orders" for name in ("demo", "once"))
 NOTEBOOK = "orders.ipynb"
+# What made the example, and what only its tests need.
+OURS = shutil.ignore_patterns("__pycache__", "*checkpoints", "*.json", "make_data.py")
 
 
 def model() -> dict[str, str]:
@@ -57,12 +61,14 @@ def show(cell: NotebookNode) -> None:
         data = output.get("data", {})
         if output.output_type == "stream":
             print(output.text.rstrip())
+        elif output.output_type == "error":
+            print(f"{output.ename}: {output.evalue}")
         elif "text/plain" in data:
             drawn = [kind for kind in data if kind.startswith("image/")]
             print(f"[{drawn[0]}] {data['text/plain']}" if drawn else data["text/plain"].rstrip())
 
 
-def run_through(folder: Path) -> None:
+def run_through(folder: Path) -> int:
     """The whole notebook in a fresh kernel, each cell printed when it has run."""
     notebook = nbformat.read(folder / NOTEBOOK, as_version=4)
 
@@ -77,16 +83,23 @@ def run_through(folder: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
         on_cell_executed=executed,
     )
-    client.execute()
+    try:
+        client.execute()
+    except CellExecutionError:
+        print("\nThe run ends here: the last cell failed, as it says above.")
+        return 1
+    return 0
 
 
 def open_lab(folder: Path) -> int:
-    command = [sys.executable, "-m", "jupyter", "lab", NOTEBOOK]
-    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or _is_desktop()):
+    command = [sys.executable, "-m", "jupyter", "lab", f"--LabApp.default_url=/lab/tree/{NOTEBOOK}"]
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or _is_desktop():
+        print(f"JupyterLab opens on {folder}; ctrl-c ends it.", flush=True)
+    else:
         command.append("--no-browser")
+        print(f"No browser here: open the address below; the project is {folder}.", flush=True)
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
-    print(f"JupyterLab opens on {folder}; ctrl-c ends it.", flush=True)
     try:
         return subprocess.run(command, cwd=folder).returncode
     except KeyboardInterrupt:
@@ -103,16 +116,14 @@ def main() -> int:
     except ShiroError as error:
         print(error)
         return 1
-    if os.environ.get("ONCE"):
-        # Afresh each time: what an earlier run remembered must not answer for this one.
-        shutil.rmtree(COPY, ignore_errors=True)
+    once = bool(os.environ.get("ONCE"))
+    folder = ONCE if once else KEPT
+    if once:  # what an earlier run remembered must not answer for this one
+        shutil.rmtree(folder, ignore_errors=True)
         os.environ["SHIRO_LIVE"] = "1"
-    if not COPY.exists():
-        shutil.copytree(EXAMPLE, COPY, ignore=shutil.ignore_patterns("__pycache__", "*checkpoints"))
-    if not os.environ.get("ONCE"):
-        return open_lab(COPY)
-    run_through(COPY)
-    return 0
+    if not folder.exists():
+        shutil.copytree(EXAMPLE, folder, ignore=OURS)
+    return run_through(folder) if once else open_lab(folder)
 
 
 if __name__ == "__main__":
