@@ -368,6 +368,19 @@ def test_what_a_project_may_not_set_is_not_even_checked(machine: Machine) -> Non
     assert loaded.settings.model == "m" and loaded.endpoint is None
 
 
+@pytest.mark.parametrize(
+    "model", ["scripted:evil.json", "a\\nendpoint https://x.example", "a\\u202eb", "x" * 201]
+)
+def test_a_project_names_no_script_and_nothing_that_lies(machine: Machine, model: str) -> None:
+    loaded = machine.load(LOCAL + 'model = "mine"', f'model = "{model}"')
+    assert loaded.settings.model == "mine"
+    assert len(loaded.notices) == 1 and "ignored: model." in loaded.notices[0]
+
+
+def test_the_user_may_name_a_script(machine: Machine) -> None:
+    assert machine.load('model = "scripted:mine.json"').settings.model == "scripted:mine.json"
+
+
 def test_every_setting_is_either_narrowing_or_forbidden_to_a_project() -> None:
     narrowing = {"ignore", "deny", "ask", "tool_sets", "schema_only", "memory", "max_steps"}
     narrowing |= {"max_turn_seconds", "model"}

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from ..errors import SettingsError
 from ..models.endpoint import Endpoint
+from ..models.scripted import PREFIX as SCRIPTED
 from ..workspace.folders import Folders
 from ..workspace.project import Project
 from ..workspace.text import decode
@@ -26,6 +27,7 @@ from .endpoints import OPENAI_URL, Key, normal_url
 from .fields import ENVIRONMENT, Fields
 
 SITE_FILE = Path(sys.prefix) / "etc" / "shiro" / "config.toml"
+MODEL_LENGTH = 200  # characters of the name that a project may choose
 # Read by us, but no setting.
 _NO_SETTING = ("SHIRO_HOME", "SHIRO_LIVE")
 _OPENAI = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -246,17 +248,22 @@ def _project_layer(project: Project | None) -> tuple[dict[str, Any], tuple[str, 
         return {}, (f"{path} {why} and is not read.",)
     data = read_toml(path)
     ignored = [name for name in data if name in Fields.model_fields and name not in _PROJECT_KEYS]
+    if not _is_served(data.get("model")):
+        ignored.append("model")
     notices = (
         (f"{path} may only narrow what is allowed; ignored: {', '.join(ignored)}.",)
         if ignored
         else ()
     )
-    taken = {
-        name: value
-        for name, value in data.items()
-        if name in _PROJECT_KEYS or name not in Fields.model_fields
-    }
+    taken = {name: value for name, value in data.items() if name not in ignored}
     return _checked(taken, str(path), strict=True), notices
+
+
+def _is_served(model: object) -> bool:
+    """Whether a project may name it: a script would call tools in the place of a model."""
+    return not isinstance(model, str) or (
+        not model.startswith(SCRIPTED) and model.isprintable() and len(model) <= MODEL_LENGTH
+    )
 
 
 def read_toml(path: Path) -> dict[str, Any]:
