@@ -32,9 +32,13 @@ class VerbatimMagic(TokenTransformBase):
 
     priority = 0  # ahead of `name?` at the same place
 
-    def __init__(self, start: tuple[int, int], percent: int, name: str, assigned: bool) -> None:
+    def __init__(
+        self, start: tuple[int, int], percent: tuple[int, int], name: str, assigned: bool
+    ) -> None:
         super().__init__(start)  # type: ignore[no-untyped-call]
-        self.percent, self.name, self.assigned = percent, name, assigned
+        # The statement may begin on an earlier line than its `%`.
+        self.at, self.percent = percent[0] - 1, percent[1]
+        self.name, self.assigned = name, assigned
 
     @classmethod
     def find(cls, tokens_by_line: list[list[tokenize.TokenInfo]]) -> VerbatimMagic | None:
@@ -45,16 +49,16 @@ class VerbatimMagic(TokenTransformBase):
             for at in (0,) if tokens[0].string == "%" else _assigned(tokens):
                 name = _magic_at(tokens, at)
                 if name in VERBATIM or (name in TIMERS and _holds_ours(tokens[at + 2 :])):
-                    return cls(tokens[0].start, tokens[at].start[1], name, at > 0)
+                    return cls(tokens[0].start, tokens[at].start, name, at > 0)
         return None
 
     def transform(self, lines: list[str]) -> list[str]:
-        line = lines[self.start_line]
+        line = lines[self.at]
         before, text = line[: self.percent], line[self.percent + 1 + len(self.name) :]
         call = f"get_ipython().run_line_magic({self.name!r}, {_as_typed(text)!r})"
         if not self.assigned and self.name not in TIMERS:
             call += " and None"
-        return [*lines[: self.start_line], f"{before}{call}\n", *lines[self.start_line + 1 :]]
+        return [*lines[: self.at], f"{before}{call}\n", *lines[self.at + 1 :]]
 
 
 def whole_lines(lines: list[str]) -> list[str]:

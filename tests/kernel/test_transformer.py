@@ -44,6 +44,22 @@ def test_a_line_arrives_as_typed(shell: InteractiveShell, prompt: str, before: s
     assert source.rstrip().endswith("print('after?')")
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "x[\n0] = ",
+        "(a,\n b) = ",
+        "s = '''a\nb'''; e = ",
+        "x = \\\n",
+        "d = dict(\n a=1,\n); e = ",
+    ],
+)
+def test_the_statement_may_begin_on_an_earlier_line(shell: InteractiveShell, before: str) -> None:
+    source = shell.transform_cell(f"{before}%shiro it's what?\nprint('after?')")
+    assert calls(source) == [("shiro", "it's what?")]
+    assert source.startswith(before) and source.rstrip().endswith("print('after?')")
+
+
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_a_cell_arrives_as_typed(shell: InteractiveShell, prompt: str) -> None:
     body = f"  first {prompt}\n>>> df.head()\n\n%time x?\n{prompt}"
