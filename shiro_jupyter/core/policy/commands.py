@@ -48,7 +48,8 @@ _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
 _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
 # `{rm,-rf,x}` becomes several words; any other brace expansion is only noticed.
 _BRACES = re.compile(r"\{[^{}'\"\\$`]*,[^{}'\"\\$`]*\}")
-_EXPANDS = re.compile(r"\{[^}]*(?:,|\.\.)")
+# Ends at the next opening brace, so that a text full of them is still read in linear time.
+_EXPANDS = re.compile(r"\{[^{}]*(?:\}[^\s{]*)?(?:[{,'\"\\]|\.\.)")
 _DEPTH = 8
 
 

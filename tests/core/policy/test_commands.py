@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -61,6 +62,9 @@ def test_a_line_is_split_into_its_commands(text: str, commands: list[str]) -> No
         "echo $'a'",
         "echo a{b,c}",
         "echo {1..3}",
+        "echo {a}b,c}",
+        "echo {a{b}c,d}",
+        "echo {a'{',b}",
         "ls \\",
         "a\0b",
         "rm${IFS}x",
@@ -167,6 +171,17 @@ def test_any_text_is_read_and_the_reading_ends(text: str) -> None:
     destruction(text)
 
 
+@pytest.mark.parametrize(
+    "piece", ["{", "{ ", "a{b}", "word ", "ABCD", "f(){", "it's & ", "$(", "`"]
+)
+def test_a_long_text_is_judged_in_time(piece: str) -> None:
+    """The loop stands still meanwhile, so the time must grow with the text and not its square."""
+    began = time.process_time()
+    destruction("cat > f <<'EOF'\n" + piece * (30_000 // len(piece)) + "\nEOF")
+    destruction("echo & " + piece * (30_000 // len(piece)))
+    assert time.process_time() - began < 2
+
+
 DESTRUCTIVE = """
 rm -rf /
 rm  -r   -f    /
@@ -215,6 +230,7 @@ mkfs.ext4 /dev/sda1
 dd if=/dev/zero of=/dev/sda
 cat x > /dev/nvme0n1
 :(){ :|:& };:
+function b { b | b& }; b
 kill -9 -1
 """.strip().splitlines()
 
