@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -19,6 +20,7 @@ _HEAD = (
 _FOOT = "</memory>"
 _USER, _PROJECT = "About the user, in every project:", "About this project:"
 _MORE = "{n} more not shown; %recall finds them."
+_END = re.compile(r"<(?=\s*/\s*memory)", re.IGNORECASE)
 
 
 def build(user: Sequence[Entry], project: Sequence[Entry]) -> str:
@@ -44,7 +46,7 @@ def build(user: Sequence[Entry], project: Sequence[Entry]) -> str:
 
 def shown(entry: Entry) -> str:
     """One memory on one line, without the program's comment, unable to end the block."""
-    text = _visible(entry.said).replace("</memory", "<\\/memory")
+    text = _END.sub(r"<\\", _visible(entry.said))
     return f"- [{entry.stamp[:10]}] ({entry.kind}) {text}"
 
 

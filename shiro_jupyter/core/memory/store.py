@@ -307,18 +307,20 @@ class Memory:
         return index
 
     def _one(self, text: str, scope: Scope | None) -> tuple[Scope, Entry]:
-        everything = {(each.scope, each.entry.id): each for each in reversed(self.entries(scope))}
+        found = reversed(self.entries(scope))
+        everything = {(each.scope, each.entry.folded): each for each in found}
         # The project's own first: where both scopes say it, that one is meant.
         candidates = sorted(everything.values(), key=lambda each: SCOPES.index(each.scope))
         wanted = fold(text)
-        for matches in (
-            [e for e in candidates if wanted in (e.entry.folded, fold(e.entry.said))],
-            [e for e in candidates if text.strip() == e.entry.id],
-        ):
-            if matches:
-                return matches[0].scope, matches[0].entry
-        matches = [e for e in candidates if wanted in fold(e.entry.said)]
-        if len(matches) == 1:
+        same = [e for e in candidates if wanted in (e.entry.folded, fold(e.entry.said))]
+        if same:
+            return same[0].scope, same[0].entry
+        matches = [e for e in candidates if text.strip() == e.entry.id]
+        one = len({e.entry.folded for e in matches}) == 1  # two texts may share an id
+        if not matches:
+            matches = [e for e in candidates if wanted in fold(e.entry.said)]
+            one = len(matches) == 1
+        if one:
             return matches[0].scope, matches[0].entry
         if not matches:
             raise MemoryRefused(f"No memory holds “{text.strip()}”; nothing was removed.")

@@ -20,7 +20,11 @@ from .project import Project
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 LOCK_PATIENCE = 10.0  # seconds to wait for another process
-LOCK_STALE = 30.0  # a lock this old, by the file system's own clock, has lost its owner
+# A lock this old, by the file system's own clock, has lost its owner; less than the patience, so
+# that nobody is refused for the lock of a process that was killed.
+LOCK_STALE = 5.0
+# What git passes over in `.shiro`: notes, and what a killed process leaves behind.
+IGNORED = b"notes/\n.*.tmp\n*.lock*\n"
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
@@ -113,7 +117,7 @@ def ensure_project_store(project: Project) -> str:
         if ignore.exists():
             return ""
     make_folder(store)
-    write_atomic(ignore, b"notes/\n")
+    write_atomic(ignore, IGNORED)
     return f"Keeping this project's memory and notes in {store} (git ignores notes/ there)."
 
 

@@ -45,7 +45,7 @@ def test_the_first_write_says_where_and_keeps_notes_out_of_git(make_memory: Make
     memory = make_memory()
     first = memory.remember("one")
     assert any(str(memory.project.store) in note for note in first.notes)
-    assert (memory.project.store / ".gitignore").read_text() == "notes/\n"
+    assert (memory.project.store / ".gitignore").read_text().startswith("notes/\n")
     assert memory.remember("two").notes == ()
 
 
@@ -142,6 +142,18 @@ def test_forget_takes_an_id_and_the_whole_line_as_shown(make_memory: MakeMemory)
     memory.remember("use pnpm", tags=["js"], topic="js")
     assert memory.forget("use pnpm (see js.md) #js").entry.text == "use pnpm"
     assert texts(memory) == []
+
+
+def test_forget_lists_two_texts_that_share_an_id(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    ids = {memory.remember(f"fact {number}").entry.id for number in (4525, 6945)}
+    assert len(ids) == 1
+    with pytest.raises(MemoryRefused, match="2 memories hold") as both:
+        memory.forget(*ids)
+    assert "fact 4525" in str(both.value) and "fact 6945" in str(both.value)
+    memory.remember("fact 4525", scope="global")
+    assert memory.forget("fact 6945").entry.text == "fact 6945"
+    assert memory.forget(*ids).scope == "project"
 
 
 def test_forget_refuses_what_is_blank_or_several_or_none(make_memory: MakeMemory) -> None:

@@ -12,7 +12,14 @@ import pytest
 
 from shiro_jupyter.core.errors import StorageError
 from shiro_jupyter.core.workspace import files
-from shiro_jupyter.core.workspace.files import append, ensure_project_store, locked, write_atomic
+from shiro_jupyter.core.workspace.files import (
+    LOCK_PATIENCE,
+    LOCK_STALE,
+    append,
+    ensure_project_store,
+    locked,
+    write_atomic,
+)
 from shiro_jupyter.core.workspace.project import Project
 
 
@@ -91,7 +98,15 @@ def test_the_first_write_of_a_project_says_where(tmp_path: Path) -> None:
     project = Project(tmp_path)
     said = ensure_project_store(project)
     assert str(project.store) in said
-    assert (project.store / ".gitignore").read_text() == "notes/\n"
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    left = ["MEMORY.md", ".MEMORY.md.a1.tmp", "MEMORY.md.lock", "MEMORY.md.lock.breaking"]
+    for name in left:
+        write_atomic(project.memory_dir / name, b"")
+    seen = subprocess.run(
+        ["git", "ls-files", "-o", "--exclude-standard"],
+        cwd=tmp_path, check=True, capture_output=True, text=True,
+    ).stdout.split()  # fmt: skip
+    assert seen == [".shiro/.gitignore", ".shiro/memory/MEMORY.md"]
     assert ensure_project_store(project) == ""
 
 
@@ -166,6 +181,15 @@ def test_the_lock_of_a_dead_process_is_broken_by_the_file_systems_clock(tmp_path
         pass
     assert lock.read_bytes() == b"someone"
     assert list(tmp_path.iterdir()) == [lock]
+
+
+def test_the_lock_of_a_killed_process_refuses_nobody(tmp_path: Path) -> None:
+    assert LOCK_STALE < LOCK_PATIENCE
+    lock = tmp_path / "x.lock"
+    lock.write_bytes(b"killed")
+    os.utime(lock, (time.time() - LOCK_STALE + 0.5, time.time() - LOCK_STALE + 0.5))
+    with locked(tmp_path / "x"):
+        assert lock.read_bytes() != b"killed"
 
 
 def test_a_lock_lost_meanwhile_is_not_taken_from_its_new_owner(tmp_path: Path) -> None:
