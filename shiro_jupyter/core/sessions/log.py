@@ -31,6 +31,7 @@ FORMAT = 1
 BATCH_SECONDS = 0.4
 # How each of our records begins; inside a JSON string its quotes would be escaped.
 _RECORD_START = '{"at": "'
+_BLANK = re.compile(r"\s*")
 # Opaque to us, and useless to the endpoint once changed.
 _NOT_REDACTED = frozenset({"encrypted", "provider_id", "origin", "call_id", "kind"})
 
@@ -239,7 +240,8 @@ def records_of(line: bytes) -> tuple[list[Record], bool]:
                 found.append(value)
             else:
                 damaged = True
-            position = end + len(text[end:]) - len(text[end:].lstrip())
+            blank = _BLANK.match(text, end)
+            position = blank.end() if blank else end
     return found, damaged
 
 

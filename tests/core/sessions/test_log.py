@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import stat
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -264,6 +265,18 @@ def test_every_good_record_of_a_damaged_line_is_found(
     records, bad = records_of(line)
     assert [record["item"]["text"] for record in records] == texts
     assert bad == damaged
+
+
+def test_the_cost_of_fused_records_grows_with_their_number() -> None:
+    def seconds(count: int) -> float:
+        line = b'{"at": "x", "set": "title", "value": "a"}' * count
+        started = time.perf_counter()
+        assert len(records_of(line)[0]) == count
+        return time.perf_counter() - started
+
+    seconds(100)
+    # Ten times as many, and far from a hundred times the cost.
+    assert seconds(40_000) < 40 * seconds(4_000)
 
 
 @settings(max_examples=60)
