@@ -14,11 +14,14 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 def cells_as_text(source: str) -> str | None:
-    """None for what is no notebook. Binary outputs are told by type and size."""
+    """None for what is no notebook, or nests too deep. Binary outputs are told by type and size."""
     try:
-        notebook = json.loads(source)
-    except ValueError:
+        return _as_text(json.loads(source))
+    except (ValueError, RecursionError):
         return None
+
+
+def _as_text(notebook: Any) -> str | None:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         return None

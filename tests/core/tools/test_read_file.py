@@ -202,6 +202,11 @@ def test_what_is_no_notebook_is_shown_as_the_text_it_is(bench: Bench, content: b
     assert read(bench, content, "odd.ipynb") == f"1: {content.decode()}"
 
 
+def test_a_notebook_that_nests_too_deep_is_shown_as_text(bench: Bench) -> None:
+    deep = b'{"cells": ' + b"[" * 20_000
+    assert read(bench, deep, "deep.ipynb").startswith('1: {"cells": [[[')
+
+
 def test_a_damaged_notebook_is_still_shown(bench: Bench) -> None:
     content = notebook(
         {},
