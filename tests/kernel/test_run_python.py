@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shiro_jupyter.core.tools.base import ToolResult
+from shiro_jupyter.core.errors import InvalidArguments
+from shiro_jupyter.core.tools.base import INPUT_LIMIT, ToolResult
 from shiro_jupyter.kernel.main_thread import JobInterrupted
 from shiro_jupyter.kernel.run_code import CodeResult, Shown
 from shiro_jupyter.kernel.tools import RunPython, run_python
@@ -61,6 +62,11 @@ def test_output_value_and_failure_reach_the_model(tmp_path: Path) -> None:
     assert bench.printed == ["half way\n"]
     broken = Kernel(CodeResult(ok=False, traceback="ValueError: no"))
     assert bench.run(RunPython(broken), code="x") == ToolResult("failed", "ValueError: no")
+
+
+def test_code_is_no_longer_than_what_can_be_shown(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArguments, match="at most 30000 characters"):
+        Bench(tmp_path).run(RunPython(Kernel(CodeResult(ok=True))), code="#" * (INPUT_LIMIT + 1))
 
 
 def test_code_that_the_person_interrupted_says_what_it_had_done(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from ..workspace.project import Project
 
 # One ceiling for the text of every result, in characters.
 OUTPUT_LIMIT = 30_000
+# One for a command or code: what is to be approved is shown whole.
+INPUT_LIMIT = 30_000
 
 
 class Parameters(BaseModel):

@@ -9,14 +9,14 @@ from pydantic import Field
 from ..policy.subjects import Access, Subject
 from ..transcript import Outcome
 from ..workspace.processes import Completed
-from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
+from .base import INPUT_LIMIT, OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
 
 # Room for the lines that say how the command ended.
 KEPT = OUTPUT_LIMIT - 1_000
 
 
 class BashParameters(Parameters):
-    command: str = Field(min_length=1, description="The command line.")
+    command: str = Field(min_length=1, max_length=INPUT_LIMIT, description="The command line.")
     timeout: int = Field(120, ge=1, le=600, description="Seconds until it is ended.")
 
 

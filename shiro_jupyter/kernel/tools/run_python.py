@@ -7,7 +7,7 @@ import asyncio
 from pydantic import Field
 
 from ...core.policy.subjects import Subject
-from ...core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from ...core.tools.base import INPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
 from ..main_thread import JobInterrupted
 from ..run_code import CodeResult, Live
 from ..tee import Ends
@@ -25,7 +25,10 @@ DROPPED = "Interrupted by the person before the code began; nothing was run."
 
 
 class RunPythonParameters(Parameters):
-    code: str = Field(description="Python code; the value of its last expression comes back.")
+    code: str = Field(
+        max_length=INPUT_LIMIT,
+        description="Python code; the value of its last expression comes back.",
+    )
 
 
 class RunPython(Tool[RunPythonParameters]):

@@ -8,9 +8,10 @@ import pytest
 from shiro_jupyter.core.errors import InvalidArguments
 from shiro_jupyter.core.policy.gate import Gate
 from shiro_jupyter.core.policy.rules import Rules, parse_rule
-from shiro_jupyter.core.tools.base import OUTPUT_LIMIT
+from shiro_jupyter.core.tools.base import INPUT_LIMIT, OUTPUT_LIMIT
 from shiro_jupyter.core.tools.bash import Bash
 from shiro_jupyter.core.tools.read_file import ReadFile
+from shiro_jupyter.views.cell import PREVIEW_SHOWN
 from tests.support.tools import Bench
 
 
@@ -90,3 +91,11 @@ def test_a_deny_rule_holds_in_every_mode_and_what_it_leaves_is_asked_once(bench:
     granted = Bash().subject(Bash.parameters(command="echo hi"), bench.context).grant_key
     assert verdict("echo hi", "ask", frozenset({granted})) == "allow"
     assert verdict("echo ho", "ask", frozenset({granted})) == "ask"
+
+
+def test_a_command_is_no_longer_than_what_can_be_shown(bench: Bench) -> None:
+    assert INPUT_LIMIT <= PREVIEW_SHOWN
+    fits = "true" + " " * (INPUT_LIMIT - 4)
+    assert bench.run(Bash(), command=fits).outcome == "ok"
+    with pytest.raises(InvalidArguments, match="at most 30000 characters"):
+        bench.run(Bash(), command=fits + " ")
