@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core.errors import ShiroError, TurnFailed, UsageError
 from ..core.events import TurnEnded
+from ..views.visible import visible
 from . import commands, compat
 from .command_line import CommandLine, parse
 from .main_thread import MainThread, Server
@@ -99,7 +100,7 @@ class Host:
         except ShiroError as error:
             if not person:
                 raise compat.terminate_quietly(error, str(error)) from None
-            sys.stderr.write(f"{error}\n")
+            sys.stderr.write(f"{visible(str(error))}\n")
             return None
 
     def _asked(self, text: str, body: str | None, person: bool) -> Steps:
@@ -249,7 +250,7 @@ class Host:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def _raise_unless_fine(ended: TurnEnded, person: bool) -> None:

@@ -13,6 +13,7 @@ from ..core.models.scripted import PREFIX
 from ..core.models.trial import served_at
 from ..core.settings import Loaded
 from ..core.workspace.threads import in_thread
+from ..views.visible import one_line
 from .choose_model import NOT_CONFIGURED
 from .services import Services
 
@@ -41,7 +42,7 @@ async def status_text(services: Services) -> str:
         ("settings", str(services.folders.settings_file)),
         ("versions", _versions()),
     ]
-    told = [f"{name:<9} {value}" for name, value in rows]
+    told = [f"{name:<9} {one_line(value, 1000)}" for name, value in rows]
     return "\n".join([*told, *dict.fromkeys([*remedies, *loaded.notices, *problems])])
 
 
@@ -55,7 +56,7 @@ async def models_text(services: Services) -> str:
         return f"In use: the model file {file}." if file and not name else using
     served = await served_at(loaded.endpoint)
     names = [each.name for each in served]
-    lines = [f"  {each}" for each in names[:SHOWN]]
+    lines = [f"  {one_line(each)}" for each in names[:SHOWN]]
     if len(names) > SHOWN:
         lines.append(f"  and {len(names) - SHOWN} more")
     listed = f"{loaded.endpoint.shown} serves:" if names else f"{loaded.endpoint.shown} lists none."

@@ -132,6 +132,12 @@ def test_flags_that_were_not_given_set_nothing(machine: Machine) -> None:
         ('ca_file = "none.pem"', "ca_file: there is no file"),
         ("a = 1\nb = [\nc = 2", "is not valid TOML"),
         ("mode = plan", "(at line 1, column 8)"),
+        ("max_steps = " + "9" * 5000, "is not valid TOML"),
+        ("max_steps = " + "9" * 4000, "max_steps: "),
+        ("a." * 5000 + "b = 1", "too deep"),
+        ("# a comment\n" * 20_000, "is longer than"),
+        ('"\\u001b[2J" = 1', r"there is no setting \x1b[2J"),
+        ('model = "a\\nendpoint x"', "model: a name is one line"),
         ("zzzqqq = 1", "there is no setting zzzqqq; there are model, base_url"),
     ],
 )

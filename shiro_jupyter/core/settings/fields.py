@@ -79,11 +79,18 @@ class Fields(BaseModel):
         False, description="Show the model names and types of variables, never their values."
     )
     memory: bool = Field(True, description="Whether memory is loaded and may be written.")
-    max_steps: int = Field(50, ge=1, description="Model calls in one turn.")
+    max_steps: int = Field(50, ge=1, le=1_000_000, description="Model calls in one turn.")
     max_turn_seconds: float = Field(
         1800.0, gt=0, description="Seconds of one turn, without waiting for you or running code."
     )
     view: View = Field("auto", description="How a turn is shown: `auto`, `text` or `display`.")
+
+    @field_validator("model")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        if not value.isprintable():
+            raise ValueError("a name is one line of letters that can be seen")
+        return value
 
     @field_validator("base_url")
     @classmethod

@@ -27,6 +27,7 @@ from .endpoints import OPENAI_URL, Key, normal_url
 from .fields import ENVIRONMENT, Fields
 
 SITE_FILE = Path(sys.prefix) / "etc" / "shiro" / "config.toml"
+FILE_LIMIT = 200_000  # bytes of a settings file, which is read at each prompt
 MODEL_LENGTH = 200  # characters of the name that a project may choose
 # Read by us, but no setting.
 _NO_SETTING = ("SHIRO_HOME", "SHIRO_LIVE")
@@ -271,16 +272,20 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         if path.exists() and not path.is_file():
             raise SettingsError(f"{path} is no regular file; settings are one TOML file.")
-        text = decode(path.read_bytes())
+        with path.open("rb") as stream:
+            data = stream.read(FILE_LIMIT + 1)
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from None
+    if len(data) > FILE_LIMIT:
+        raise SettingsError(f"{path} is longer than {FILE_LIMIT:,} bytes; shorten it.")
+    text = decode(data)
     if text is None or text.encoding != "utf-8":
         raise SettingsError(f"{path} is not UTF-8 text; save it as UTF-8.")
     try:
         return tomllib.loads(text.text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of many digits
         raise SettingsError(f"{path} is not valid TOML: {error}.") from None
 
 
@@ -295,12 +300,15 @@ def _checked(data: Mapping[str, Any], source: str, *, strict: bool) -> dict[str,
         )
     except ValidationError as error:
         raise SettingsError(_sentence(error, source)) from None
+    except (ValueError, RecursionError):
+        raise SettingsError(f"{source} is nested too deep, or holds too long a number.") from None
     return {name: getattr(checked, name) for name in checked.model_fields_set}
 
 
 def _sentence(error: ValidationError, source: str) -> str:
     first = error.errors(include_url=False)[0]
     key = ".".join(map(str, first["loc"][:1])) or "the file"
+    key = (key if key.isprintable() else ascii(key)[1:-1])[:80]  # of a file that may be anyone's
     if first["type"] == "extra_forbidden":
         near = _nearest(key, Fields.model_fields)
         hint = f"did you mean {near}?" if near else f"there are {', '.join(Fields.model_fields)}."
