@@ -40,7 +40,10 @@ class JobInterrupted(Exception):
 
 @dataclass(eq=False)
 class Job:
-    """Something to run on main. `owner` is the turn it belongs to; `context` is that turn's."""
+    """Something to run on main. `owner` is the turn it belongs to; `context` is that turn's.
+
+    `served_by` is the cell that runs it.
+    """
 
     run: Callable[[], Any]
     awaited: Callable[[], Awaitable[Any]] | None
@@ -50,6 +53,7 @@ class Job:
     future: concurrent.futures.Future[Any] = field(default_factory=concurrent.futures.Future)
     task: asyncio.Task[Any] | None = None
     stopped_at: float = float("-inf")
+    served_by: Server | None = None
 
 
 @dataclass(eq=False)
@@ -81,6 +85,12 @@ class MainThread:
     def busy(self) -> bool:
         """Whether a job runs on main now: code that a turn runs may not start a turn."""
         return self._current is not None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the job that runs is of another turn than the cell that serves it."""
+        job = self._current
+        return bool(job and job.served_by and job.owner is not job.served_by.owner)
 
     @property
     def answerable(self) -> bool:
@@ -235,8 +245,10 @@ class MainThread:
             return
         value, error = None, None
         try:
-            self._current = job
-            value = job.run() if job.owner is server.owner else job.context.run(job.run)
+            self._current, job.served_by = job, server
+            # Front ends ask for input in the cell that runs, whosesoever question it is.
+            here = job.stdin or job.owner is server.owner
+            value = job.run() if here else job.context.run(job.run)
         except BaseException as raised:
             error = raised
         finally:

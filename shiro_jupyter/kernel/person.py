@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.events import ALLOW, ALLOW_SESSION, DENY, Answer, Question
+from ..views.state import choices_line
+from ..views.visible import one_line, visible
 from . import compat
 from .main_thread import JobInterrupted, MainThread
 
@@ -21,20 +23,22 @@ _ALLOWING = dict.fromkeys(("y", "yes", "a", "allow", "once", "ok"), ALLOW) | dic
     ("s", "session"), ALLOW_SESSION
 )
 _NO = ("n", "no", "d", "deny", "")
+PROMPT_SHOWN = 60  # characters
 # What `input()` raises where it turns out that nobody can be asked.
 NOBODY = "StdinNotImplementedError"
 
 
 @dataclass(frozen=True)
 class Person:
-    """A surface for questions. `there` says whether the turn that asks has a person at all;
-    `waits` is called where a question has to wait until a cell can ask it; `interrupted` when
-    the person interrupts instead of answering."""
+    """A surface for questions. `there` says whether the turn that asks has a person at all,
+    `owner` and `prompt` whose it is; `waits` is called where a question has to wait until a cell
+    can ask it; `interrupted` when the person interrupts instead of answering."""
 
     shell: Any
     main: MainThread
     there: Callable[[], bool]
     owner: Callable[[], object]
+    prompt: Callable[[], str]
     waits: Callable[[], None]
     interrupted: Callable[[], None]
 
@@ -43,8 +47,11 @@ class Person:
             return None
         if not self.main.answerable:  # a turn in the background
             self.waits()
+        prompt = self.prompt()
         try:
-            said = await self.main.run(lambda: self._read(question), stdin=True, owner=self.owner())
+            said = await self.main.run(
+                lambda: self._read(question, prompt), stdin=True, owner=self.owner()
+            )
         except JobInterrupted:
             self.interrupted()
             await asyncio.Event().wait()  # until the call that asks is cancelled
@@ -56,8 +63,13 @@ class Person:
             return None
         return answer_of(question, said)
 
-    def _read(self, question: Question) -> str:
-        """The view has shown the question; only the answer is asked for here."""
+    def _read(self, question: Question, prompt: str) -> str:
+        """The view has shown the question, and only the answer is asked for here; but that of a
+        turn elsewhere is shown again, so that nobody answers it for the cell at hand."""
+        if self.main.foreign:
+            encoding = sys.stdout.encoding or "utf-8"
+            shown = _shown_again(question, prompt).encode(encoding, "backslashreplace")
+            sys.stdout.write(shown.decode(encoding))
         sys.stdout.flush()
         if not compat.in_kernel(self.shell):
             _forget_typed()
@@ -91,6 +103,16 @@ def _prompt(question: Question) -> str:
     if question.kind == "approval":
         return APPROVAL_PROMPT
     return "a number, or in your own words: " if question.choices else "your answer: "
+
+
+def _shown_again(question: Question, prompt: str) -> str:
+    lines = [f"The background turn “{one_line(prompt, PROMPT_SHOWN)}” asks:"]
+    lines.append(f"? {visible(question.title)}")
+    if question.preview:
+        lines += [f"    {line}" for line in visible(question.preview).rstrip("\n").split("\n")]
+    if choices := choices_line(question):
+        lines.append(f"  {visible(choices)}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _forget_typed() -> None:

@@ -100,6 +100,22 @@ def test_its_question_waits_until_a_cell_can_ask_it(kernel: Kernel) -> None:
     outputs = kernel.run("%shiro", stdin=lambda prompt: (asked.append(prompt), "s")[1])
     assert outputs.status == "ok"
     assert len(asked) == 1
+    assert "The background turn “sum” asks:\n? Run this code" in outputs.stdout
+    assert "    total = 40 + 2\n" in outputs.stdout
+    assert "in code\n" in kernel.later(request, "answered").stdout
+    kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
+
+
+@pytest.mark.parametrize("form", ["", "%%time\n"])
+def test_its_question_is_put_in_the_cell_that_runs(kernel: Kernel, form: str) -> None:
+    request = aside(kernel, "%shiro sum &")
+    cell = kernel.send(f"{form}%shiro front")
+    asked = kernel.client.get_stdin_msg(timeout=30)
+    assert asked["parent_header"]["msg_id"] == cell
+    kernel.client.input("s")
+    outputs = kernel.finish(cell)
+    assert "The background turn “sum” asks:" in outputs.stdout
+    assert "In front." in outputs.stdout
     assert "in code\n" in kernel.later(request, "answered").stdout
     kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
 

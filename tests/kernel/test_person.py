@@ -63,6 +63,7 @@ class Cell:
         self.agent = AgentThread()
         self.main = MainThread(lambda owner: None, lambda: None)
         self.there = True
+        self.owner: object = None
         self.interrupted = 0
         self.events: list[Event] = []
         self._patch = monkeypatch
@@ -70,7 +71,8 @@ class Cell:
             shell=None,
             main=self.main,
             there=lambda: self.there,
-            owner=lambda: None,
+            owner=lambda: self.owner,
+            prompt=lambda: "count the rows\nof the table",
             waits=lambda: None,
             interrupted=self._interrupted,
         )
@@ -132,6 +134,18 @@ def test_a_refusal_is_asked_for_once(cell: Cell, said: str) -> None:
     assert isinstance(answer, Answer)
     assert answer.choice == "deny"
     assert len(prompts) == 1
+
+
+def test_a_question_of_another_turn_is_shown_again_with_its_turn(
+    cell: Cell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cell.ask(lambda prompt: "y") == Answer("q", "allow", "")
+    assert capsys.readouterr().out == ""
+    cell.owner = object()
+    assert cell.ask(lambda prompt: "y") == Answer("q", "allow", "")
+    assert capsys.readouterr().out == (
+        "The background turn “count the rows of the table” asks:\n? Run it?\n    code\n"
+    )
 
 
 def test_nobody_there_is_not_asked(cell: Cell) -> None:

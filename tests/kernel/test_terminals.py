@@ -80,6 +80,12 @@ def test_a_person_asks_answers_and_interrupts(
     assert "KeyboardInterrupt" in terminal.until("In [9]")
     assert "Hello, you." in terminal.run("%shiro hello", 10)
 
+    terminal.run("b = %shiro sum &", 11)
+    terminal.type("%shiro hello")
+    told = terminal.until("say why not: ")
+    assert "total = 40 + 2" in told.partition("The background turn “sum” asks:")[2]
+    assert "Hello, you." in terminal.run("y", 12)
+
 
 def test_a_cell_of_several_lines(tmp_path: Path) -> None:
     with ipython(folder=tmp_path, **environment(tmp_path)) as terminal:
