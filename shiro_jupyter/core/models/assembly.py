@@ -80,7 +80,7 @@ class CallIds:
         self._taken = {item.call_id for item in request.items if isinstance(item, Call)}
 
     def claim(self, wished: str) -> str:
-        """The endpoint's own id where it is new and fit to send back, else one made of turn and step."""
+        """The endpoint's own id where it is new and fit to send back, else one that we make."""
         call_id, number = wished, 0
         while not is_fit_id(call_id) or call_id in self._taken:
             number += 1

@@ -57,11 +57,8 @@ def test_a_step_is_one_assistant_message_and_its_results() -> None:
     "name", ["functions.read_file", "read file", "bash\n", "x" * 65, "читать", ""]
 )
 def test_a_tool_that_the_model_made_up_goes_back_under_a_name_that_is_taken(name: str) -> None:
-    items = [
-        User("hi", 1),
-        Call("a", name, "{}", 1, 1),
-        Result("a", "invalid_arguments", "no", 1, 1),
-    ]
+    call, result = Call("a", name, "{}", 1, 1), Result("a", "invalid_arguments", "no", 1, 1)
+    items: list[Item] = [User("hi", 1), call, result]
     assert chat_refusal(chat_messages("", items)) is None
     assert responses_refusal(response_items(items)) is None
 
