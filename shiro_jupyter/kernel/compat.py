@@ -18,6 +18,7 @@ import importlib
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -63,11 +64,20 @@ def signal_main(signum: int) -> None:
 
 
 def failure(result: Any) -> tuple[BaseException, str] | None:
-    """The error of a cell and the cell's source, None where it did not fail."""
+    """The error of a cell and the cell's source, None where it did not fail, or where the error
+    came through our own code, as a turn's interrupt does: the person has nothing to mend there."""
     error = getattr(result, "error_before_exec", None) or getattr(result, "error_in_exec", None)
-    if not isinstance(error, BaseException):
+    if not isinstance(error, BaseException) or _is_ours(error):
         return None
     return error, str(getattr(getattr(result, "info", None), "raw_cell", "") or "")
+
+
+def _is_ours(error: BaseException) -> bool:
+    package = __name__.partition(".")[0]
+    return any(
+        str(frame.f_globals.get("__name__")).partition(".")[0] == package
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
 
 
 # The method that every traceback of a cell goes through, with the lines it shows.

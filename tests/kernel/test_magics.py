@@ -34,6 +34,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
         says("run it", "Done."),
         says("Find the cause", "It divides by zero."),
         says("in short", "It divides."),
+        says("silent", "never", delay=60),
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
     home["SHIRO_VIEW"] = "text"
@@ -145,6 +146,50 @@ def test_alone_after_an_error_it_asks_about_it(kernel: Kernel) -> None:
     kernel.run("'fine'")
     assert ask(kernel, "%shiro").startswith("Ask something:")
     assert "It divides." in ask(kernel, "%shiro /fix say in short what is wrong")
+
+
+@pytest.mark.parametrize("form", ["", "%%time\n"])
+def test_its_own_end_is_no_error_to_mend(kernel: Kernel, form: str) -> None:
+    kernel.run("numbers = [1, 2, 0]\n1 / numbers[2]")
+    interrupted(kernel, f"{form}%shiro silent")
+    assert ask(kernel, "%shiro").startswith("Ask something:")
+    interrupted(kernel, f"{form}%shiro silent")
+    before = len(prompts(kernel))
+    assert "It divides." in ask(kernel, "%shiro /fix say in short what is wrong")
+    assert len(prompts(kernel)) == before + 1
+    assert "1 / numbers[2]" in prompts(kernel)[-1]
+    assert "KeyboardInterrupt" not in prompts(kernel)[-1]
+
+
+def test_nothing_is_mended_where_only_its_own_end_failed(tmp_path: Path) -> None:
+    model = script(tmp_path, says("silent", "never", delay=60))
+    home = {"SHIRO_HOME": str(tmp_path / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    with running_kernel(folder=tmp_path, **home) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        interrupted(kernel, "%shiro silent")
+        assert "nothing to fix" in ask(kernel, "%shiro /fix")
+        # A run without a person raises what a person is told.
+        assert kernel.run("%shiro --no-such-flag").status == "error"
+        assert "nothing to fix" in ask(kernel, "%shiro /fix")
+
+
+def interrupted(kernel: Kernel, code: str) -> None:
+    """Run a cell whose turn is interrupted once the model has been asked."""
+    started = "get_ipython()._shiro_extension.host.services.feed.events"
+    kernel.run(f"seen = len({started})")
+    watch = (
+        "import threading, time\n"
+        "def interrupt(services, seen):\n"
+        "    while not any(type(e).__name__ == 'StepStarted' for e, _ in\n"
+        "                  services.feed.events[seen:]):\n"
+        "        time.sleep(0.05)\n"
+        "    services.interrupt()\n"
+        "services = get_ipython()._shiro_extension.host.services\n"
+        "threading.Thread(target=interrupt, args=(services, seen)).start()\n"
+    )
+    kernel.run(watch)
+    outputs = kernel.run(code, stdin=lambda prompt: "")
+    assert outputs.of("error")[0]["ename"] == "KeyboardInterrupt"
 
 
 def test_a_syntax_error_is_asked_about_too(kernel: Kernel) -> None:
