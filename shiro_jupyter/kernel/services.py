@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core.agent import Agent
 from ..core.context.prompt import system_text
-from ..core.errors import UsageError
+from ..core.errors import StorageError, UsageError
 from ..core.events import Event, Notice, TurnEnded, TurnStarted
 from ..core.memory.store import Memory
 from ..core.models.base import ModelClient
@@ -207,6 +207,8 @@ class Services:
         """Run a prompt to its end, behind those before it; the reply is complete then."""
         owner.task = asyncio.current_task()
         agent = self._agent(owner)
+        if self._turns:
+            owner.behind(self._turns)
         self._turns += 1
         ticking = asyncio.create_task(self._tick(owner))
         try:
@@ -216,10 +218,7 @@ class Services:
         finally:
             self._turns -= 1
             ticking.cancel()
-        answer = answer_of(agent.session, ended.turn)
-        if ended.outcome == "answered" and owner.record:
-            owner.record(answer)
-        owner.reply.finish(ended, answer)
+        owner.reply.finish(ended, answer_of(agent.session, ended.turn))
         return ended
 
     def emit(self, event: Event) -> None:
@@ -228,6 +227,8 @@ class Services:
             owner.started = True
             self._hold(owner.loaded)
             owner.unsubscribe = self.feed.subscribe(owner)
+        if owner and isinstance(event, TurnEnded):
+            self._record(owner, event)
         self.feed.emit(event)
         if self.opened:
             self.opened.log.heard(event)
@@ -235,6 +236,15 @@ class Services:
             self._tell(owner.loaded.notices)
         if owner and isinstance(event, TurnEnded):
             owner.unsubscribe()
+
+    def _record(self, owner: Owner, ended: TurnEnded) -> None:
+        """Keep the answer for a re-run; before its view ends, which tells where it cannot be."""
+        if ended.outcome != "answered" or owner.record is None or self.opened is None:
+            return
+        try:
+            owner.record(answer_of(self.opened.session, ended.turn))
+        except StorageError as error:
+            self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
 
     async def switch(self, opened: Opened | None) -> None:
         """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""

@@ -1,0 +1,53 @@
+"""What a turn leaves in order, whatever stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.kernels import Kernel, running_kernel
+from tests.support.scripts import runs, says, script
+
+pytestmark = pytest.mark.kernel
+
+RESULTS = (
+    "'\\n'.join(i.text for i in get_ipython()._shiro_extension.host.services.opened.session.items"
+    " if type(i).__name__ == 'Result')"
+)
+RELOAD = "get_ipython().run_line_magic('reload_ext', 'shiro_jupyter')"
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    folder = tmp_path_factory.mktemp("services")
+    model = script(
+        folder,
+        says("hi", "Hello.", delay=0.3),
+        runs("reload", RELOAD),
+        says("reload", "No reload."),
+    )
+    home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    with running_kernel(folder=folder, SHIRO_VIEW="text", **home) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        yield kernel
+
+
+def test_an_answer_that_cannot_be_kept_is_told_and_its_reply_ends(kernel: Kernel) -> None:
+    kernel.run("p = get_ipython()._shiro_extension.host.runs.answers.folder")
+    kernel.run("p.parent.mkdir(parents=True, exist_ok=True); p.write_text('in the way')")
+    request = kernel.send("r = %shiro hi &")
+    assert kernel.finish(request).status == "ok"
+    shown = kernel.later(request, "answered").stdout
+    assert "The answer was not kept for a re-run: " in shown
+    assert kernel.run("print(r.wait(10).outcome, r)").stdout == "answered Hello.\n"
+    kernel.run("p.unlink()")
+
+
+def test_code_that_a_turn_runs_cannot_unload_it(kernel: Kernel) -> None:
+    outputs = kernel.run("r = %shiro --yolo reload", stdin=lambda prompt: "")
+    assert outputs.status == "ok"
+    assert "No reload." in outputs.stdout
+    assert "UsageError: A turn is running this code: " in kernel.value(RESULTS)
+    assert kernel.run("%reload_ext shiro_jupyter").status == "ok"  # a cell may
+    assert "Hello." in kernel.run("%shiro hi", stdin=lambda prompt: "").stdout
