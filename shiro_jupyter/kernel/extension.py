@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import no_var_expand
 
+from ..core.errors import UsageError
 from . import first_cell
 from .command_line import FLAGS
 from .lazy import make_host
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 ATTRIBUTE = "_shiro_extension"
 # Stand-ins at first; the magics themselves come with the host.
 MEMORY = ("remember", "recall", "forget")
+WITHIN = "A turn is running this code: the extension cannot be unloaded from within it."
 
 
 def load(shell: Any) -> None:
@@ -29,6 +31,8 @@ def load(shell: Any) -> None:
 def unload(shell: Any) -> None:
     extension = getattr(shell, ATTRIBUTE, None)
     if extension is not None:
+        if extension.busy:  # closing would wait for the thread of the turn that waits for us
+            raise UsageError(WITHIN)
         delattr(shell, ATTRIBUTE)
         extension.close()
 
@@ -65,6 +69,11 @@ class Extension:
         if self._host is None:
             self._host = make_host(self.shell)
         return self._host
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs code on the main thread."""
+        return self._host is not None and self._host.main.busy
 
     def close(self) -> None:
         transforms = self.shell.input_transformer_manager
