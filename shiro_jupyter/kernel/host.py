@@ -160,7 +160,7 @@ class Host:
         live = line.live or self.services.environ.get("SHIRO_LIVE", "") not in ("", "0")
         found = None if live else self.runs.recorded(key, cell, person=person)
         if found and (not person or (yield from self._choice(found, cell)) == "show"):
-            note = f"(recorded {found.at}; --live asks the model again)"
+            note = f"(recorded {found.when}; --live asks the model again)"
             show_recorded(self.shell, line, loaded.settings.view, found.answer, note)
             return Reply(prompt, found.answer)
         view, ticks = view_for(self.shell, line, loaded.settings.view)
@@ -217,8 +217,9 @@ class Host:
 
     async def _typed(self, found: Recorded) -> str:
         question = (
-            f"Answered before ({found.at}). [r]un again, or Enter to show the recorded answer; "
-            "your choice holds for all cells of this run: "
+            f"Answered before ({found.when}). [r]un again, or Enter to show the recorded answer, "
+            "which runs none of its code: no new variables, no figures. Your choice holds for "
+            "all cells of this run: "
         )
         return await self.main.run(lambda: input(question), stdin=True)
 

@@ -49,6 +49,14 @@ class Recorded:
     answer: str
     at: str
 
+    @property
+    def when(self) -> str:
+        """The minute it was given in, by the clock of this machine."""
+        try:
+            return f"{datetime.fromisoformat(self.at).astimezone():%Y-%m-%d %H:%M}"
+        except (ValueError, OverflowError):
+            return self.at  # damaged
+
 
 @dataclass
 class Answers:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from time import tzset
 from typing import Any
 
 import nbformat
@@ -84,6 +86,21 @@ def test_without_a_person_the_notebooks_own_answer_comes_first(tmp_path: Path, t
 def test_without_a_person_nothing_recorded_is_said(runs: Runs) -> None:
     with pytest.raises(UsageError, match="SHIRO_LIVE=1"):
         runs.recorded("key", cell("one", 1, 1), person=False)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_the_time_is_told_by_the_clock_of_the_machine(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    tzset()
+    try:
+        recorded = Recorded("k", "", "one", "", "answer", "2026-11-30T05:46:10+00:00")
+        assert recorded.when == {"UTC": "2026-11-30 05:46", "Asia/Tokyo": "2026-11-30 14:46"}[zone]
+        assert Recorded("k", "", "one", "", "answer", "whenever").when == "whenever"
+    finally:
+        monkeypatch.undo()
+        tzset()
 
 
 def test_equal_prompts_of_one_cell_are_told_apart(runs: Runs) -> None:
@@ -179,6 +196,8 @@ def test_a_cell_run_again_asks_once_a_run(kernel: Kernel) -> None:
     outputs = [kernel.finish(each, stdin=lambda p: (asked.append(p), "")[1]) for each in requests]
     assert len(asked) == 1
     assert "show the recorded answer" in asked[0]
+    assert "no new variables, no figures" in asked[0]
+    assert re.search(r"\(\d{4}-\d\d-\d\d \d\d:\d\d\)", asked[0])
     assert [each.stdout.splitlines()[0] for each in outputs] == ["answer 1", "answer 2"]
     assert kernel.value("r.answer, r.outcome, r.recorded") == "('answer 2', 'answered', True)"
 
