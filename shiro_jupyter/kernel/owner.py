@@ -62,6 +62,11 @@ class Owner(Errand):
         if self.ticks:
             self.context.run(cast(Any, self.view).tick, at)
 
+    def behind(self, turns: int) -> None:
+        """A cell that waits says what for; one that has returned has nothing to say yet."""
+        if isinstance(self.view, TextView) and not self.line.background:
+            self.context.run(self.view.behind, turns)
+
     def hide(self) -> None:
         """Someone else is about to write to the screen."""
         if isinstance(self.view, TextView):

@@ -209,14 +209,14 @@ class Services:
         agent = self._agent(owner)
         if self._turns:
             owner.behind(self._turns)
-        self._turns += 1
+        self._turns.append(owner)
         ticking = asyncio.create_task(self._tick(owner))
         try:
             ended = await agent.submit(prompt)
         except asyncio.CancelledError:
             ended = TurnEnded(0, "interrupted", "The prompt was taken off the queue.")
         finally:
-            self._turns -= 1
+            self._turns.remove(owner)
             ticking.cancel()
         owner.reply.finish(ended, answer_of(agent.session, ended.turn))
         return ended

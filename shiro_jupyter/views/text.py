@@ -86,6 +86,13 @@ class TextView:
         self._draw(at)
         self._out.flush()
 
+    def behind(self, turns: int) -> None:
+        """The turn has been asked for, and waits until so many others have ended."""
+        if not self._quiet:
+            before = "the turn" if turns == 1 else f"the {turns} turns"
+            self._print(self._styled(f"· waiting for {before} before it", "dim"))
+            self._out.flush()
+
     def hide(self) -> None:
         """Nothing is drawn until `show`: someone else writes to the screen."""
         self._hidden = True

@@ -66,6 +66,8 @@ def test_top_level_await_works_there_too(kernel: Kernel) -> None:
 def test_a_cell_behind_it_serves_it_and_is_answered(kernel: Kernel, form: str) -> None:
     request = aside(kernel, "%shiro --yolo sum &")
     outputs = kernel.run(f"{form}%shiro front", stdin=lambda prompt: "")
+    assert outputs.stdout.startswith("· waiting for the turn before it\n")
+    assert outputs.stdout.count("waiting") == 1
     assert "In front." in outputs.stdout
     assert "in code" not in outputs.stdout  # that is the other cell's
     assert "in code\n" in kernel.later(request, "answered").stdout
@@ -86,7 +88,9 @@ def test_a_failing_cell_in_front_does_not_lose_the_code(kernel: Kernel) -> None:
 
 def test_three_queued_prompts_are_answered_in_order(kernel: Kernel) -> None:
     aside(kernel, "a = %shiro --yolo sum &\nb = %shiro front &")
-    assert "In front." in kernel.run("%shiro front", stdin=lambda prompt: "").stdout
+    told = kernel.run("%shiro front", stdin=lambda prompt: "").stdout
+    assert told.startswith("· waiting for the 2 turns before it\n")
+    assert "In front." in told
     kernel.run("c = [a.wait(), b.wait()]")
     prompts = "get_ipython()._shiro_extension.host.services.opened.session.items"
     told = kernel.value(f"[i.text for i in {prompts} if type(i).__name__ == 'User'][-3:]")
