@@ -37,7 +37,7 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _NOT_MATH = re.compile(
-    r"\][(\[]|`|<[A-Za-z/!?]"
+    r"\][(\[]|`|<[A-Za-z/!?]|://|www\."
     r"|\\(?:href|url|style|class|cssId|data|html|require|include|input|write|def|gdef|let|new|renew)"
 )
 # Where a page would begin a formula; and what opens one that we do not let through as such.
@@ -80,7 +80,7 @@ def code_span(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """Text for Markdown in which nothing is markup."""
-    return "\n".join(_markdown_line(line, True) for line in visible(text).split("\n"))
+    return "\n".join(_markdown_line(line, at_start=True) for line in visible(text).split("\n"))
 
 
 # -- parsing ---------------------------------------------------------------------------------
@@ -182,6 +182,14 @@ def _anchor(token: Token) -> str:
 
 # -- Markdown --------------------------------------------------------------------------------
 
+# Many readers make a link of a bare address, up to the next blank, and so take the opening mark
+# of a code span into it: what was code is then HTML. A plain address is closed; others are broken.
+_ADDRESS = re.compile(
+    r"(?<![A-Za-z0-9])https?://(?P<plain>[A-Za-z0-9.-]{1,100}(?::[0-9]{1,5})?"
+    r"(?:[/?#][A-Za-z0-9._~%/?#=&+,:-]{0,300})?(?<![.,:?]))(?=[.,;:!?)\]'\"*]{0,5}(?:\s|$))"
+    r"|://|(?<![A-Za-z0-9])www\.",
+    re.IGNORECASE,
+)
 _SPECIAL = re.compile(
     r"(?<=\\)[(\[]|[\\`*\[\]|~<{$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=[#A-Za-z])"
 )
@@ -298,13 +306,27 @@ def _inline_markdown(tokens: list[Token], in_table: bool = False) -> str:
             case _ if token.tag in _INLINE_TAGS:
                 out.append(token.markup)
             case _ if token.content:
-                out.append(_markdown_line(token.content, last.endswith("\n")))
+                starts = last.endswith("\n")
+                out.append(_markdown_line(token.content, at_start=starts, closes=not linked))
     return "".join(out)
 
 
-def _markdown_line(text: str, at_start: bool) -> str:
-    line = _SPECIAL.sub(_escaped, visible(text))
+def _markdown_line(text: str, *, at_start: bool, closes: bool = False) -> str:
+    """One line of text; `closes` where a plain address may be a link."""
+    out, end, seen = [], 0, visible(text)
+    for found in _ADDRESS.finditer(seen):
+        out.append(_SPECIAL.sub(_escaped, seen[end : found.start()]))
+        out.append(_address(found, closes))
+        end = found.end()
+    line = "".join([*out, _SPECIAL.sub(_escaped, seen[end:])])
     return _LINE_START.sub(r"\1\3\\\2\4", line) if at_start else line
+
+
+def _address(found: re.Match[str], closes: bool) -> str:
+    if found["plain"] and closes:
+        return f"<{found[0]}>"
+    broken = found[0].replace("://", "&#58;//").replace(".", "&#46;")
+    return _SPECIAL.sub(lambda each: each[0] if each[0] == "&" else _escaped(each), broken)
 
 
 def _escaped(special: re.Match[str]) -> str:
