@@ -9,6 +9,7 @@ from IPython.core.magic import no_var_expand
 
 from ..core.errors import UsageError
 from . import first_cell
+from .cell_interrupts import CellInterrupts
 from .command_line import FLAGS
 from .lazy import make_host
 from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell, whole_lines
@@ -43,7 +44,8 @@ class Extension:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self._host: Host | None = None
-        self._awaited = AwaitedMagic()
+        self._interrupts = CellInterrupts(shell)
+        self._awaited = AwaitedMagic(self._interrupts.expect)
         # Newer IPythons load it late, and with it all of its neighbours: a first %history would
         # put IPython's %recall over ours.
         shell.find_line_magic("recall")
@@ -86,6 +88,7 @@ class Extension:
         ):
             if ours in chain:
                 chain.remove(ours)
+        self._interrupts.close()
         self._put_back("line", (SYNC, ASYNC, "todos", *MEMORY))
         self._put_back("cell", (SYNC, ASYNC))
         if self._host is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import sys
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -128,13 +128,19 @@ class AwaitedMagic:
     ipykernel transforms a cell, decides by the result whether to await it, and else has it
     transformed once more by `run_cell`. Only the first of these asks for the awaited form, so
     everything that runs code by other ways (`%%time`, `%run`, `run_cell`, autoawait off, other
-    runners, the terminal) gets the synchronous one by itself.
+    runners, the terminal) gets the synchronous one by itself. `rewritten` is told of each.
     """
+
+    def __init__(self, rewritten: Callable[[], None]) -> None:
+        self._rewritten = rewritten
 
     def __call__(self, lines: list[str]) -> list[str]:
         if not any(SYNC in line for line in lines) or not _for_execute_request(sys._getframe(1)):
             return lines
-        return awaited(lines)
+        made = awaited(lines)
+        if made != lines:
+            self._rewritten()
+        return made
 
 
 def awaited(lines: list[str]) -> list[str]:

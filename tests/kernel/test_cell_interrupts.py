@@ -1,0 +1,96 @@
+"""Interrupts of a person's own code in a cell that also holds a prompt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.kernels import Kernel, Outputs, interpreters, running_kernel
+from tests.support.scripts import says, script
+
+pytestmark = pytest.mark.kernel
+
+SOON = 5.0
+
+
+@pytest.fixture(scope="module", params=interpreters())
+def kernel(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kernel]:
+    folder = tmp_path_factory.mktemp("own_code")
+    model = script(folder, says("fine", "All is well."))
+    home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    with running_kernel(request.param, folder=folder, **home, SHIRO_VIEW="text") as kernel:
+        kernel.run("%load_ext shiro_jupyter\nimport asyncio, time\nfrom pathlib import Path")
+        kernel.run("%shiro fine")
+        yield kernel
+
+
+def interrupted(kernel: Kernel, code: str) -> tuple[Outputs, float]:
+    """Run a cell that touches `begun`, interrupt it there; also the seconds to its end."""
+    begun = kernel.folder / "begun"
+    begun.unlink(missing_ok=True)
+    sent: list[float] = []
+
+    def meanwhile() -> None:
+        if not sent and begun.exists():
+            sent.append(time.monotonic())
+            kernel.interrupt()
+
+    outputs = kernel.run(code, idle=meanwhile)
+    return outputs, time.monotonic() - sent[0]
+
+
+HANGS = {
+    "sleeps": "time.sleep(60)",
+    "computes": "while True: pass",
+    "in a function": "def f():\n    while True:\n        time.sleep(1)\nf()",
+}
+
+
+@pytest.mark.parametrize("hang", HANGS.values(), ids=HANGS)
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_code_beside_a_prompt_gets_its_interrupt(kernel: Kernel, hang: str, place: str) -> None:
+    own = f"Path('begun').touch()\n{hang}"
+    cell = f"%shiro fine\n{own}" if place == "behind" else f"{own}\n%shiro fine"
+    outputs, took = interrupted(kernel, cell)
+    assert outputs.status == "error"
+    assert outputs.reply["ename"] == "KeyboardInterrupt"
+    assert took < SOON
+    shown = "".join(outputs.reply["traceback"])
+    assert "cell_interrupts" not in shown and "_on_sigint" not in shown
+    assert "All is well." in kernel.run("%shiro fine").stdout
+
+
+def test_the_code_may_catch_it(kernel: Kernel) -> None:
+    own = "Path('begun').touch()\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n"
+    outputs, took = interrupted(kernel, f"{own}    print('caught')\n%shiro fine")
+    assert outputs.status == "ok" and took < SOON
+    assert "caught" in outputs.stdout and "All is well." in outputs.stdout
+
+
+def test_code_that_awaits_is_cancelled(kernel: Kernel) -> None:
+    outputs, took = interrupted(
+        kernel, "%shiro fine\nPath('begun').touch()\nawait asyncio.sleep(60)"
+    )
+    assert outputs.status == "error" and took < SOON
+    assert outputs.reply["ename"] == "CancelledError"
+    assert "All is well." in kernel.run("%shiro fine").stdout
+
+
+def test_nothing_stays_behind(kernel: Kernel) -> None:
+    kernel.run("%shiro fine")
+    outputs, took = interrupted(kernel, "Path('begun').touch()\ntime.sleep(60)")
+    assert outputs.reply["ename"] == "KeyboardInterrupt" and took < SOON
+    handler = kernel.value("__import__('signal').getsignal(2).__qualname__")
+    assert "CellInterrupts" not in handler
+    assert "CellInterrupts" not in kernel.value("get_ipython().showtraceback.__qualname__")
+
+
+def test_lines_of_a_traceback_are_those_of_the_cell(kernel: Kernel) -> None:
+    outputs = kernel.run("%shiro fine\nx = 1\n1/0")
+    shown = "".join(outputs.reply["traceback"])
+    assert "----> 3" in shown.replace("\x1b[39m", "") or "line 3" in shown or "3 1/0" in shown
+    assert "cell_interrupts" not in shown
