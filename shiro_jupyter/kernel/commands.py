@@ -88,7 +88,10 @@ def help_(services: Services, rest: str) -> str:
     rows = [(f"/{c.name} {c.arguments}".rstrip(), c.text) for c in COMMANDS.values()]
     flags = [(f"{', '.join(f.names)} {f.value}".rstrip(), f.text) for f in FLAGS]
     magics = [
-        ("%shiro PROMPT", "ask the agent; %%shiro takes several lines; a final & asks aside"),
+        (
+            "%shiro PROMPT",
+            "ask the agent; %%shiro takes several lines; a final & asks aside, /stop ends that",
+        ),
         ("%shiro", "after an error: ask to mend it"),
         ("%todos", "the task list"),
         ("%remember TEXT", "record something about this project for good"),
@@ -155,6 +158,16 @@ def tools(services: Services, rest: str) -> str:
 def todos(services: Services, rest: str) -> str:
     """the task list"""
     return todo_text(services)
+
+
+@command()
+def stop(services: Services, rest: str) -> str:
+    """end the turn in the background and all prompts that wait behind it"""
+    # Main blocks: a cell that serves would first ask the question of the turn to be stopped.
+    stopped = services.thread.spawn(services.stop).result()
+    if not stopped:
+        raise UsageError("No turn is running.")
+    return "Stopped the turn." if stopped == 1 else f"Stopped {stopped} turns."
 
 
 @command()

@@ -54,7 +54,11 @@ NO_MAIN = (
     "The main thread waits at its prompt and cannot run anything for a turn in the background; "
     "ask again without &."
 )
-WAITS = "A turn in the background waits for your answer: run %shiro to give it."
+WAITS = (
+    "A turn in the background waits for your answer: run %shiro to give it, or %shiro /stop to end "
+    "the turn."
+)
+STOP_SECONDS = 5.0  # for stopped turns to end in good order
 
 
 class Services:
@@ -79,7 +83,7 @@ class Services:
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
         self.opened: Opened | None = None
-        self._turns = 0
+        self._turns: list[Owner] = []  # the running one and those behind it
         self._connecting: asyncio.Task[Any] | None = None
         self.agent: Agent | None = None
         self._in_force: Loaded | None = None
@@ -246,10 +250,22 @@ class Services:
         except StorageError as error:
             self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
 
+    async def stop(self) -> int:
+        """End the running turn and all that wait behind it; how many there were."""
+        turns = list(self._turns)
+        for owner in turns:
+            if owner.task and not owner.started:
+                owner.task.cancel()
+        if self.agent:
+            self.agent.stop()
+        if tasks := [owner.task for owner in turns if owner.task]:
+            await asyncio.wait(tasks, timeout=STOP_SECONDS)
+        return len(turns)
+
     async def switch(self, opened: Opened | None) -> None:
         """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
         if self._turns:
-            raise UsageError("A turn is running: wait for it or interrupt it first.")
+            raise UsageError("A turn is running: wait for it, or end it with %shiro /stop.")
         if self.opened:
             self.opened.log.flush()
         self.opened, self.agent = opened, None

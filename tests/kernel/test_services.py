@@ -24,6 +24,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     model = script(
         folder,
         says("hi", "Hello.", delay=0.3),
+        says("slow", "Slowly.", delay=60),
         runs("reload", RELOAD),
         says("reload", "No reload."),
     )
@@ -51,3 +52,26 @@ def test_code_that_a_turn_runs_cannot_unload_it(kernel: Kernel) -> None:
     assert "UsageError: A turn is running this code: " in kernel.value(RESULTS)
     assert kernel.run("%reload_ext shiro_jupyter").status == "ok"  # a cell may
     assert "Hello." in kernel.run("%shiro hi", stdin=lambda prompt: "").stdout
+
+
+def test_turns_in_the_background_are_stopped_by_a_command(kernel: Kernel) -> None:
+    first = kernel.send("a = %shiro slow &\nb = %shiro slow &")
+    assert kernel.finish(first).status == "ok"
+    refused = kernel.run("%shiro /clear", stdin=lambda prompt: "")
+    assert "end it with %shiro /stop" in refused.stream("stderr")
+    outputs = kernel.run("%shiro /stop\nprint(a.outcome, b.outcome)", stdin=lambda prompt: "")
+    assert outputs.stdout == "Stopped 2 turns.\ninterrupted interrupted\n"
+    kernel.later(first, "interrupted")
+    nothing = kernel.run("%shiro /stop", stdin=lambda prompt: "")
+    assert nothing.stream("stderr") == "No turn is running.\n"
+    assert "Hello." in kernel.run("%shiro hi", stdin=lambda prompt: "").stdout
+    assert kernel.value("get_ipython()._shiro_extension.host.services.agent._queue") == "[]"
+
+
+def test_a_question_that_waits_is_stopped_with_its_turn(kernel: Kernel) -> None:
+    request = kernel.send("r = %shiro reload &")
+    assert kernel.finish(request).status == "ok"
+    kernel.later(request, "%shiro /stop to end the turn")
+    asked: list[str] = []
+    outputs = kernel.run("%shiro /stop", stdin=lambda prompt: (asked.append(prompt), "")[1])
+    assert (outputs.stdout, asked) == ("Stopped the turn.\n", [])
