@@ -24,7 +24,7 @@ from .policy.gate import Gate
 from .sessions.session import Session
 from .tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded
 from .transcript import Assistant, Call, Item, Note, Outcome, Result, User
-from .turn import LimitReached, Limits, Turn
+from .turn import LimitReached, Limits, Turn, out_of_time
 from .workspace.clock import Clock
 from .workspace.output import HeadAndTail
 from .workspace.processes import Processes
@@ -176,9 +176,15 @@ class Agent:
         turn.uncounted = self.clock.monotonic() - turn.started
         try:
             for step in range(1, self.limits.steps + 1):
-                turn.check_time(self.limits, self.clock.monotonic())
+                left = turn.time_left(self.limits, self.clock.monotonic())
                 self.emit(events.StepStarted(step))
-                calls = await self._step(client, turn, step)
+                try:
+                    async with asyncio.timeout(left) as deadline:  # a reply may never end
+                        calls = await self._step(client, turn, step)
+                except TimeoutError as error:
+                    if deadline.expired():
+                        raise out_of_time(self.limits.seconds) from error
+                    raise
                 if not calls:
                     return
                 outcomes = [await self._answer_call(call, turn) for call in calls]

@@ -22,6 +22,12 @@ class LimitReached(Exception):
     """A typed outcome, not an error: the turn stops here, with its reason."""
 
 
+def out_of_time(spent: float) -> LimitReached:
+    return LimitReached(
+        f"Stopped after {spent:.0f} s of model time; say “go on” to give it as long again."
+    )
+
+
 @dataclass
 class Turn:
     """`started` and `now` are of one monotonic clock, in seconds."""
@@ -33,12 +39,12 @@ class Turn:
     heard: bool = False  # text of the step at hand has been shown
     uncounted: float = 0.0  # seconds spent in tools and waiting for the person
 
-    def check_time(self, limits: Limits, now: float) -> None:
+    def time_left(self, limits: Limits, now: float) -> float:
+        """Seconds of model time, more than none. Raises `LimitReached`."""
         spent = now - self.started - self.uncounted
-        if spent > limits.seconds:
-            raise LimitReached(
-                f"Stopped after {spent:.0f} s of model time; say “go on” to give it as long again."
-            )
+        if spent >= limits.seconds:
+            raise out_of_time(spent)
+        return limits.seconds - spent
 
     def check_malformed(self, limits: Limits, outcomes: Sequence[Outcome]) -> None:
         """A reply is malformed where none of its calls could be understood."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,8 +29,8 @@ from shiro_jupyter.core.events import (
     TurnEnded,
     Usage,
 )
-from shiro_jupyter.core.models.base import ModelClient
-from shiro_jupyter.core.models.scripted import ScriptedCall, Step
+from shiro_jupyter.core.models.base import Heartbeat, ModelClient, Piece, Request, TextPiece
+from shiro_jupyter.core.models.scripted import ScriptedCall, ScriptedModel, Step
 from shiro_jupyter.core.policy.gate import Gate
 from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.tools.base import Parameters, Tool, ToolContext, ToolResult
@@ -316,6 +316,28 @@ def test_the_limit_of_time_ends_the_turn(tmp_path: Path) -> None:
     ended = asyncio.run(run())
     assert (ended.outcome, ended.seconds) == ("limited", 80)
     assert ended.reason.startswith("Stopped after 80 s of model time; ")
+
+
+@pytest.mark.parametrize("piece", [TextPiece("la "), Heartbeat()])
+def test_the_limit_of_time_ends_a_reply_that_never_ends(tmp_path: Path, piece: Piece) -> None:
+    class Endless(ScriptedModel):
+        async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
+            while True:
+                yield piece
+                await asyncio.sleep(0)
+
+    async def run() -> TurnEnded:
+        stage = Stage(tmp_path / "project", [], limits=Limits(seconds=0.1))
+        stage.model = Endless([])
+        ended = await asyncio.wait_for(stage.agent.submit("go"), 30)
+        await stage.check_whole()
+        said = [item for item in stage.session.items if isinstance(item, Assistant)]
+        assert bool(said) is isinstance(piece, TextPiece)
+        return ended
+
+    ended = asyncio.run(run())
+    assert ended.outcome == "limited"
+    assert ended.reason.startswith("Stopped after 0 s of model time; ")
 
 
 def test_choosing_the_model_takes_none_of_the_turns_time(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Seconds to open a connection; silence after that is judged by `patient`.
 CONNECT_SECONDS = 5.0
-# Seconds that a server has for what may follow the model's end: usage, and the stream's end.
+# Seconds that a server has in all for what may follow the model's end: usage, the stream's end.
 AFTER_DONE = 1.0
 _END = object()
 # Statuses of what a server does not offer.
@@ -76,16 +76,20 @@ class Wire:
         The response is closed when the iteration ends, however it ends. A fault or silence
         after the model has finished is none.
         """
+        clock = asyncio.get_running_loop()
+        until: float | None = None
         try:
             try:
                 async with aclosing(self._events(path, body)) as events:
-                    while True:
-                        async with asyncio.timeout(AFTER_DONE if assembly.done else None):
+                    while until is None or clock.time() < until:
+                        async with asyncio.timeout_at(until):
                             event = await anext(events, _END)
                         if event is _END:
                             break
                         for piece in assembly.feed(event) or (Heartbeat(),):
                             yield piece
+                        if assembly.done and until is None:
+                            until = clock.time() + AFTER_DONE
             except (EndpointError, TimeoutError):
                 if not assembly.done:
                     raise

@@ -28,7 +28,8 @@ from shiro_jupyter.core.models.clients import client_for
 from shiro_jupyter.core.models.endpoint import Endpoint
 from shiro_jupyter.core.models.profiles import Api, Profile
 from shiro_jupyter.core.transcript import Call, User
-from tests.support.steps import asked, outcome_of, step
+from tests.support.raw_servers import Answer, Writer, serving
+from tests.support.steps import Outcome, asked, outcome_of, step
 from tests.support.streams import chat_stream, responses_stream
 from tests.support.strict_endpoint import Reply, ScriptedCall, StrictEndpoint
 
@@ -298,6 +299,41 @@ def test_a_server_that_lingers_after_the_model_has_finished_is_not_waited_for(
     with StrictEndpoint([Reply(raw=stream[:end], linger=True)]) as server:
         assert step(Endpoint(server.base_url), api).finished.reason == "calls"
         assert server.disconnected.wait(5)
+
+
+@both
+def test_a_server_that_goes_on_after_the_model_has_finished_is_left(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sdk, "AFTER_DONE", 0.2)
+    stream, end = canned(api)
+
+    async def answer(_: str, writer: Writer) -> None:
+        writer.write(EVENT_STREAM + stream[:end])
+        while not writer.is_closing():
+            writer.write(b'data: {"choices": []}\n\n')
+            await writer.drain()
+            await asyncio.sleep(0.01)  # the server's pace
+
+    assert outcome_from(answer, api).finished.reason == "calls"
+
+
+EVENT_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+
+
+def outcome_from(answer: bytes | Answer, api: Api = "chat", key: str = "") -> Outcome:
+    """What one step comes to where the server answers so."""
+
+    async def run() -> Outcome:
+        async with serving(answer) as port:
+            endpoint = Endpoint(f"http://127.0.0.1:{port}/v1", key)
+            client = client_for(endpoint, Profile(model="tiny", api=api))
+            try:
+                return await asyncio.wait_for(outcome_of(client, asked()), 30)
+            finally:
+                await client.close()
+
+    return asyncio.run(run())
 
 
 def canned(api: Api) -> tuple[bytes, int]:
