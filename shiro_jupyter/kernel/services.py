@@ -212,7 +212,7 @@ class Services:
         owner.task = asyncio.current_task()
         agent = self._agent(owner)
         if self._turns:
-            owner.behind(self._turns)
+            owner.behind(len(self._turns))
         self._turns.append(owner)
         ticking = asyncio.create_task(self._tick(owner))
         try:
