@@ -263,6 +263,14 @@ def test_keys_and_headers_are_in_no_repr(machine: Machine) -> None:
     assert "hush" not in repr(loaded) + str(loaded.settings)
 
 
+def test_all_keys_are_known_by_value_and_not_in_the_repr(machine: Machine) -> None:
+    headers = '[headers]\nAuthorization = "Basic abc-def"\nX-Team = "data"\n'
+    machine.stored[origin_of("http://127.0.0.1:8080/v1")] = "kept"
+    loaded = machine.load(LOCAL + headers, OPENAI_API_KEY="of-openai")
+    assert loaded.secrets == ("of-openai", "kept", "abc-def")
+    assert "of-openai" not in repr(loaded) and "abc-def" not in repr(loaded)
+
+
 def test_what_else_goes_to_the_endpoint(machine: Machine) -> None:
     (machine.folders.config / "ca.pem").touch()
     loaded = machine.load(LOCAL + 'ca_file = "ca.pem"\nproxy = "http://p:3"\nheaders = {A = "b"}')

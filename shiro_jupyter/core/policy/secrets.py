@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # A shape begins where a word does; in JSON text that may be right behind an escape such as `\n`.
 _START = r"(?:(?<=\\[nrtbf])|(?<![A-Za-z0-9_-]))"
+
+KNOWN_LENGTH = 8  # characters that a known key has at least
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,14 @@ SHAPES = (
 )
 
 
-def redact(text: str) -> str:
-    """The text with each secret replaced by `[redacted: its kind]`; JSON text stays JSON."""
+def redact(text: str, known: Iterable[str] = ()) -> str:
+    """The text with each secret replaced by `[redacted: its kind]`; JSON text stays JSON.
+
+    `known` are keys in use, whatever their shape; a short one is a stand-in, and a word of texts.
+    """
+    for key in sorted(known, key=len, reverse=True):
+        if len(key) >= KNOWN_LENGTH:
+            text = text.replace(key, "[redacted: key]")
     for shape in _possible(text):
         text = shape.pattern.sub(_replacement(shape), text)
     return text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -32,6 +33,7 @@ MODEL_LENGTH = 200  # characters of the name that a project may choose
 # Read by us, but no setting.
 _NO_SETTING = ("SHIRO_HOME", "SHIRO_LIVE")
 _OPENAI = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+_OF_KEYS = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 # How a project, or a hub, narrows a setting: from what holds and what it says.
 _NARROW: dict[str, Callable[[Any, Any], Any]] = {
@@ -53,12 +55,14 @@ _SITE_KEYS = frozenset({*_NARROW, *_SITE_SETS, "model"})
 @dataclass(frozen=True)
 class Loaded:
     """Settings in force. `endpoint` is None where none is configured; `notices` are sentences
-    to tell the person once; `fixed_url` is the one base URL that a hub permits, or empty."""
+    to tell the person once; `fixed_url` is the one base URL that a hub permits, or empty.
+    `secrets` are all keys known here, of whatever endpoint."""
 
     settings: Settings
     endpoint: Endpoint | None
     notices: tuple[str, ...] = ()
     fixed_url: str = ""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Settings(Fields):
@@ -88,7 +92,8 @@ class Settings(Fields):
         settings = cls(**layers.merged())
         notices = (*notices, *odd, *layers.notices)
         endpoint, more = layers.endpoint(settings, stored_key)
-        return Loaded(settings, endpoint, (*notices, *more), ceiling.get("base_url", ""))
+        fixed = ceiling.get("base_url", "")
+        return Loaded(settings, endpoint, (*notices, *more), fixed, layers.secrets(endpoint))
 
 
 @dataclass
@@ -177,6 +182,16 @@ class _Layers:
             if secret
         ]
         return [key for key in keys if key.secret.strip()]
+
+    def secrets(self, endpoint: Endpoint | None) -> tuple[str, ...]:
+        """Keys that no text needs, and what the headers say of the kind."""
+        said = [key.secret.strip() for key in self._keys()]
+        if endpoint:
+            said.append(endpoint.api_key)
+            for name, value in endpoint.headers:
+                if _OF_KEYS.search(name):
+                    said += value.split()[-1:]
+        return tuple(dict.fromkeys(filter(None, said)))
 
     def endpoint(
         self, settings: Settings, stored_key: Callable[[str], str]

@@ -96,3 +96,10 @@ def test_a_secret_set_off_by_blanks_never_survives(before: str, kind: str, after
     told = redact(f"{before} {SECRETS[kind]} {after}")
     assert SECRETS[kind] not in told
     assert redact(told) == told
+
+
+def test_known_keys_are_taken_out_whatever_their_shape() -> None:
+    known = ("plain-old-key", "plain-old-key-longer", "short", "")
+    assert redact("a=plain-old-key-longer b=plain-old-key short", known) == (
+        "a=[redacted: key] b=[redacted: key] short"
+    )
