@@ -37,6 +37,7 @@ from ..views.feed import Feed
 from . import compat
 from .agent_thread import AgentThread
 from .choose_model import Models
+from .end_signals import EndSignals
 from .fix import prompt_of_error
 from .live import LiveKernel
 from .loopback import Loopback
@@ -106,6 +107,7 @@ class Services:
         )
         self._process = os.getpid()
         atexit.register(self.close)
+        self._signals = EndSignals(self.close)
 
     @cached_property
     def thread(self) -> AgentThread:
@@ -196,6 +198,7 @@ class Services:
     def close(self) -> None:
         """End the turn, the thread and every child, and write what is pending."""
         atexit.unregister(self.close)
+        self._signals.remove()
         if os.getpid() != self._process:
             return
         if "thread" in self.__dict__:
@@ -333,6 +336,7 @@ class Services:
         self.gate.rules = settings.rules
         if self.agent:
             self.agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
+            self.agent.secrets = loaded.secrets
 
     def _interrupt(self, owner: object) -> None:
         if isinstance(owner, Errand) and owner.task and not owner.started:
