@@ -33,6 +33,7 @@ STOREYS = (
 # Imports of our own inside functions, each with its reason.
 LAZY = {
     ("kernel.lazy", "kernel.host"): "loading the extension must not import pydantic or openai",
+    ("kernel.lazy", "kernel.cell_interrupts"): "nor asyncio",
 }
 # What `core` must never know of.
 HOSTS = {"IPython", "ipykernel", "ipywidgets", "anywidget", "nbformat", "jupyter_client"}

@@ -9,12 +9,12 @@ from IPython.core.magic import no_var_expand
 
 from ..core.errors import UsageError
 from . import first_cell
-from .cell_interrupts import CellInterrupts
 from .command_line import FLAGS
-from .lazy import make_host
+from .lazy import make_host, make_interrupts
 from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell, whole_lines
 
 if TYPE_CHECKING:
+    from .cell_interrupts import CellInterrupts
     from .host import Host
 
 ATTRIBUTE = "_shiro_extension"
@@ -44,8 +44,8 @@ class Extension:
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self._host: Host | None = None
-        self._interrupts = CellInterrupts(shell)
-        self._awaited = AwaitedMagic(self._interrupts.expect)
+        self._interrupts: CellInterrupts | None = None
+        self._awaited = AwaitedMagic(self._expect_awaited)
         # Newer IPythons load it late, and with it all of its neighbours: a first %history would
         # put IPython's %recall over ours.
         shell.find_line_magic("recall")
@@ -88,7 +88,8 @@ class Extension:
         ):
             if ours in chain:
                 chain.remove(ours)
-        self._interrupts.close()
+        if self._interrupts is not None:
+            self._interrupts.close()
         self._put_back("line", (SYNC, ASYNC, "todos", *MEMORY))
         self._put_back("cell", (SYNC, ASYNC))
         if self._host is not None:
@@ -105,6 +106,10 @@ class Extension:
     def todos(self, line: str) -> None:
         """Show the task list of this session."""
         self.host.show_todos()
+
+    def _expect_awaited(self) -> None:
+        self._interrupts = self._interrupts or make_interrupts(self.shell)
+        self._interrupts.expect()
 
     def _memory_magic(self, name: str) -> Callable[[str], Any]:
         def stand_in(line: str) -> Any:

@@ -1,10 +1,11 @@
-"""The one helper that imports the host, and with it all that is heavy, at the first prompt."""
+"""The one place that imports the host, and with it all that is heavy, at the first prompt."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .cell_interrupts import CellInterrupts
     from .host import Host
 
 
@@ -12,3 +13,9 @@ def make_host(shell: Any) -> Host:
     from .host import Host
 
     return Host(shell)
+
+
+def make_interrupts(shell: Any) -> CellInterrupts:
+    from .cell_interrupts import CellInterrupts
+
+    return CellInterrupts(shell)
