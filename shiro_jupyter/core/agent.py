@@ -21,6 +21,7 @@ from .events import Answer, Event, Question, TurnEnded, TurnOutcome
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
 from .policy.gate import Gate
+from .policy.secrets import redact
 from .sessions.session import Session
 from .tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded
 from .transcript import Assistant, Call, Item, Note, Outcome, Result, User
@@ -76,6 +77,7 @@ class Agent:
     flush: Callable[[], None] = lambda: None
     surroundings: Callable[[], str] = lambda: ""
     limits: Limits = field(default_factory=Limits)
+    secrets: Sequence[str] = field(default=(), repr=False)  # keys that no result may carry
 
     def __post_init__(self) -> None:
         self._by_name: Mapping[str, Tool[Any]] = {tool.name: tool for tool in self.tools}
@@ -341,10 +343,9 @@ class Agent:
     # -- endings -------------------------------------------------------------------------
 
     def _close(self, call: Call, result: ToolResult, seconds: float = 0.0) -> None:
-        self.session.append(Result(call.call_id, result.outcome, result.text, call.turn, call.step))
-        self.emit(
-            events.ToolFinished(call.call_id, call.name, result.outcome, result.text, seconds)
-        )
+        text = redact(result.text, self.secrets)
+        self.session.append(Result(call.call_id, result.outcome, text, call.turn, call.step))
+        self.emit(events.ToolFinished(call.call_id, call.name, result.outcome, text, seconds))
 
     def _close_open_calls(self, turn: Turn) -> None:
         """Every call of the turn gets its one result, so that the next request is whole."""

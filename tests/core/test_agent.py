@@ -890,6 +890,23 @@ def test_whatever_happens_a_turn_ends_once_and_can_be_sent_again(
     asyncio.run(run())
 
 
+def test_no_result_carries_a_key(tmp_path: Path) -> None:
+    async def run() -> Stage:
+        shaped = f"sk-{'a1' * 20}"
+        steps = [Step(calls=[bash(f"echo plain-old-key {shaped}")]), Step("Done.")]
+        stage = Stage(tmp_path / "project", steps, allows)
+        stage.agent.secrets = ("plain-old-key",)
+        await stage.agent.submit("go")
+        return stage
+
+    stage = asyncio.run(run())
+    for text in (
+        next(item.text for item in stage.model.requests[1].items if isinstance(item, Result)),
+        stage.of(events.ToolFinished)[0].text,
+    ):
+        assert "[redacted: key] [redacted: API key]" in text
+
+
 def test_all_the_core_s_tools_are_what_an_agent_offers(tmp_path: Path) -> None:
     stage, _ = play(tmp_path, Step("Hello."))
     offered = [tool.name for tool in stage.model.requests[0].tools]

@@ -27,8 +27,11 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
         says("slow", "Slowly.", delay=60),
         runs("reload", RELOAD),
         says("reload", "No reload."),
+        runs("leak", "import os; print(os.environ['SHIRO_API_KEY'])"),
+        says("leak", "Looked."),
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    home["SHIRO_API_KEY"] = "plain-old-key"
     with running_kernel(folder=folder, SHIRO_VIEW="text", **home) as kernel:
         kernel.run("%load_ext shiro_jupyter")
         yield kernel
@@ -75,3 +78,9 @@ def test_a_question_that_waits_is_stopped_with_its_turn(kernel: Kernel) -> None:
     asked: list[str] = []
     outputs = kernel.run("%shiro /stop", stdin=lambda prompt: (asked.append(prompt), "")[1])
     assert (outputs.stdout, asked) == ("Stopped the turn.\n", [])
+
+
+def test_a_key_that_code_prints_is_not_in_its_result(kernel: Kernel) -> None:
+    assert "Looked." in kernel.run("r = %shiro --yolo leak", stdin=lambda prompt: "").stdout
+    held = kernel.value(RESULTS)
+    assert "[redacted: key]" in held and "plain-old-key" not in held
