@@ -22,7 +22,7 @@ from ..errors import (
     EndpointUnreachable,
     StreamBroken,
 )
-from . import failures
+from . import bodies, failures
 from .assembly import Assembly, corrupt
 from .base import Heartbeat, Piece
 from .endpoint import Endpoint
@@ -107,7 +107,7 @@ class Wire:
             )
             if failures.is_page(response.headers):
                 raise failures.web_page(self._endpoint, response.status_code)
-            return json.loads(response.content)
+            return _parsed(response.content)
         except sdk.APIStatusError as error:
             if error.response.status_code in _ABSENT and not failures.is_page(
                 error.response.headers
@@ -116,8 +116,6 @@ class Wire:
             raise self._scrubbed(self._refusal(error)) from error
         except sdk.APIConnectionError as error:
             raise self._scrubbed(_broken(self._endpoint, error, streaming=False)) from error
-        except (ValueError, RecursionError):
-            return None
 
     async def close(self) -> None:
         if self._client is not None:
@@ -171,7 +169,7 @@ class Wire:
         if failures.is_page(response.headers):
             raise failures.web_page(self._endpoint, response.status_code)
         if "json" in response.headers.get("content-type", ""):
-            body = json.loads(await response.aread())
+            body = _parsed(await response.aread())
             if isinstance(body, dict) and body.get("error"):
                 raise failures.of_stream(body)
             raise EndpointRefused(
@@ -183,6 +181,13 @@ class Wire:
         body = error.response.text if error.body is None else error.body
         status, headers = error.response.status_code, error.response.headers
         return failures.of_status(self._endpoint, self._model, status, headers, body)
+
+
+def _parsed(document: bytes) -> object:
+    try:
+        return json.loads(document)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _encoded(body: dict[str, Any]) -> bytes:
@@ -211,6 +216,9 @@ def _http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
         for name, value in endpoint.headers:
             request.headers[name] = value
 
+    async def bounded(response: httpx2.Response) -> None:
+        bodies.bound(endpoint, response)
+
     try:
         client: httpx2.AsyncClient = transport.AsyncClient(
             verify=ssl.create_default_context(cafile=ca_file) if ca_file else secure,
@@ -218,7 +226,7 @@ def _http_client(endpoint: Endpoint) -> httpx2.AsyncClient:
             trust_env=not here,
             timeout=transport.Timeout(None, connect=CONNECT_SECONDS),
             follow_redirects=False,
-            event_hooks={"request": [only_ours]},
+            event_hooks={"request": [only_ours], "response": [bounded]},
         )
         client.build_request("POST", endpoint.base_url)
     except OSError as error:

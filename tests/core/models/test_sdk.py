@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
 import threading
+import tracemalloc
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 from unittest.mock import ANY
 
 import httpx2
@@ -316,6 +320,67 @@ def test_a_server_that_goes_on_after_the_model_has_finished_is_left(
             await asyncio.sleep(0.01)  # the server's pace
 
     assert outcome_from(answer, api).finished.reason == "calls"
+
+
+def endless(head: bytes, piece: bytes) -> Answer:
+    async def answer(_: str, writer: Writer) -> None:
+        writer.write(head)
+        while not writer.is_closing():
+            writer.write(piece)
+            await writer.drain()
+
+    return answer
+
+
+def head(status: str, kind: str, more: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{more}\r\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (endless(head("400 No", "text/plain"), b"x" * 65_536), "refused the request (400: xxx"),
+        (endless(head("200 OK", "application/json"), b" " * 65_536), "does not stream"),
+        (endless(head("200 OK", "text/event-stream"), b"x" * 65_536), "too large to be one"),
+        (
+            endless(head("200 OK", "text/event-stream"), b": still here\n" * 5_000),
+            "too large to be one",
+        ),
+        (head("200 OK", "text/plain") + b"<!doctype html><p>login", "answers with a web page"),
+    ],
+)
+def test_an_answer_is_read_no_further_than_it_can_matter(
+    answer: bytes | Answer, words: str
+) -> None:
+    assert words in outcome_from(answer).sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("400 No", "refused the request (400"), ("200 OK", "does not stream")]
+)
+def test_a_small_answer_that_unpacks_to_a_huge_one_takes_little_memory(
+    status: str, words: str
+) -> None:
+    pack = zlib.compressobj(9, zlib.DEFLATED, 31)
+    body = b"".join(pack.compress(b" " * 1_000_000) for _ in range(400)) + pack.flush()
+    more = f"Content-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
+    tracemalloc.start()
+    try:
+        sentence = outcome_from(head(status, "application/json", more) + body).sentence
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert words in sentence
+    assert most < 200_000_000
+
+
+def test_long_events_and_long_streams_are_read_whole() -> None:
+    """An event as large as it may be, cut into chunks anywhere, between small ones."""
+    parts = ["a" * 3_000_000, "b" * 10, "c" * 5_000_000]
+    deltas: list[Any] = [{"choices": [{"delta": {"content": part}}]} for part in parts]
+    deltas.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    events = b"".join(b"data: " + json.dumps(delta).encode() + b"\n\n" for delta in deltas)
+    assert outcome_from(EVENT_STREAM + events).text == "".join(parts)
 
 
 EVENT_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
