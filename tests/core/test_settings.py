@@ -129,6 +129,10 @@ def test_flags_that_were_not_given_set_nothing(machine: Machine) -> None:
         ('base_url = "localhost:8080"', "base_url: write it as http://host:port/v1"),
         ('base_url = "http://me:pw@host"', "base_url: keep user and password out"),
         ('headers = {A = "1\\n2"}', "headers: a header is one line"),
+        ('headers = {A = "1\\u0000"}', "headers: a header is one line"),
+        ('headers = {"a b" = "1"}', "headers: 'a b' is no name of a header"),
+        ('headers = {"" = "1"}', "headers: '' is no name of a header"),
+        ('headers = {Content-Length = "5"}', "headers: each request sets Content-Length itself"),
         ('ca_file = "none.pem"', "ca_file: there is no file"),
         ("a = 1\nb = [\nc = 2", "is not valid TOML"),
         ("mode = plan", "(at line 1, column 8)"),
@@ -269,6 +273,11 @@ def test_all_keys_are_known_by_value_and_not_in_the_repr(machine: Machine) -> No
     loaded = machine.load(LOCAL + headers, OPENAI_API_KEY="of-openai")
     assert loaded.secrets == ("of-openai", "kept", "abc-def")
     assert "of-openai" not in repr(loaded) and "abc-def" not in repr(loaded)
+
+
+def test_blanks_around_a_header_are_none_of_it(machine: Machine) -> None:
+    loaded = machine.load(LOCAL + 'headers = {X-Team = " data\\t"}')
+    assert loaded.endpoint is not None and loaded.endpoint.headers == (("X-Team", "data"),)
 
 
 def test_what_else_goes_to_the_endpoint(machine: Machine) -> None:

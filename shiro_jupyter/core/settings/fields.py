@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
@@ -16,6 +17,14 @@ Think = Literal["off", "low", "medium", "high"]
 View = Literal["auto", "text", "display"]
 ToolSet = Literal["edit-plus", "git"]
 TOOL_SETS: tuple[ToolSet, ...] = get_args(ToolSet)
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+# What says how one message is carried.
+_NOT_OURS = frozenset({
+    "connection", "content-encoding", "content-length", "content-type", "expect", "host",
+    "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+})  # fmt: skip
 
 
 class Fields(BaseModel):
@@ -109,9 +118,14 @@ class Fields(BaseModel):
     @field_validator("headers")
     @classmethod
     def _header_lines(cls, value: dict[str, str]) -> dict[str, str]:
-        if any("\n" in part or "\r" in part for pair in value.items() for part in pair):
-            raise ValueError("a header is one line")
-        return value
+        for name, said in value.items():
+            if not _HEADER.fullmatch(name):
+                raise ValueError(f"{name!a} is no name of a header")
+            if name.lower() in _NOT_OURS:
+                raise ValueError(f"each request sets {name} itself")
+            if _CONTROL.search(said):
+                raise ValueError("a header is one line")
+        return {name: said.strip() for name, said in value.items()}
 
     @property
     def overrides(self) -> dict[str, Any]:
