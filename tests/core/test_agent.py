@@ -835,6 +835,20 @@ def test_an_interrupt_at_any_event_leaves_all_in_order(
     asyncio.run(run())
 
 
+def test_the_surroundings_are_said_anew_at_each_step_and_never_stored(tmp_path: Path) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path / "project", [Step(calls=[ScriptedCall("list_dir")]), Step("Done.")])
+        seen = iter(("df: 3 rows", "df: 2 rows"))
+        stage.agent.surroundings = lambda: next(seen)
+        await stage.agent.submit("go")
+        first, second = stage.model.requests
+        assert "df: 3 rows" in first.tail and "df: 2 rows" in second.tail
+        assert "rows" not in first.system + str(stage.agent.session.items)
+        assert first.system == second.system
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     ("step", "told"),
     [
