@@ -18,7 +18,7 @@ from pathlib import Path
 from ..errors import ToolFailed
 from .output import Output
 from .threads import in_thread, settled
-from .trees import MARK, Child, end_trees
+from .trees import MARK, Child, end_trees, pipe_name
 
 # Our own keys never reach a child; a host adds the names that the person lists.
 KEYS = frozenset({"SHIRO_API_KEY", "OPENAI_API_KEY"})
@@ -136,11 +136,11 @@ class Processes:
                     if await settled(ending):
                         raise asyncio.CancelledError
                     ending.result()
-                elif not child.left:
-                    self._children.discard(child)
             finally:
                 heard.close()
                 reader.join(JOIN)
+                if done.is_set() and not child.left and not reader.is_alive():
+                    self._children.discard(child)
         return Completed(child.exit_code, heard.text(), timed_out, heard.path)
 
     def start(
@@ -218,7 +218,7 @@ class Processes:
             )
         except (OSError, ValueError) as error:
             raise ToolFailed(f"The command could not be started: {error}.") from error
-        child = Child(popen, mark)
+        child = Child(popen, mark, pipe_name(output))
         self._children.add(child)
         return child
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -26,6 +28,7 @@ class Child:
 
     popen: subprocess.Popen[bytes]
     mark: str
+    pipe: str = ""  # what its output goes to, as /proc names it
     running: bool = True
     # What of its group was still alive when it exited.
     left: Sequence[psutil.Process] = ()
@@ -55,9 +58,10 @@ class Child:
 def end_trees(children: Collection[Child], ours: Callable[[str], bool]) -> None:
     """Ask these children and all that they started to end; end it after the grace."""
     groups = {child.pid for child in children if child.living()}
+    pipes = {child.pipe for child in children if child.pipe}
     for gently, seconds in ((True, GRACE), (False, GRACE / 4), (False, GRACE / 4)):
         known = set().union(*(child.living() for child in children))
-        family = _family(known, groups, ours)
+        family = _family(known, groups, pipes, ours)
         if not family:
             return
         for group in groups:
@@ -72,10 +76,11 @@ def end_trees(children: Collection[Child], ours: Callable[[str], bool]) -> None:
 
 
 def _family(
-    known: set[int], groups: Collection[int], ours: Callable[[str], bool]
+    known: set[int], groups: Collection[int], pipes: set[str], ours: Callable[[str], bool]
 ) -> list[psutil.Process]:
-    """What lives of these processes, of these groups, of what carries a mark of ours, and of
-    all their descendants: a child may leave its group, and lose its parent."""
+    """What lives of these processes, of these groups, of what writes to these pipes or carries a
+    mark of ours, and of all their descendants: a child may leave its group, lose its parent, and
+    drop its environment."""
     living: dict[int, psutil.Process] = {}
     parents: dict[int, int] = {}
     found: set[int] = set()
@@ -87,12 +92,28 @@ def _family(
             if (
                 process.pid in known
                 or _group_of(process) in groups
+                or not pipes.isdisjoint(_outputs_of(process))
                 or ours(process.environ().get(MARK, ""))
             ):
                 found.add(process.pid)
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
     return [living[pid] for pid in sorted(found)]
+
+
+def pipe_name(descriptor: int) -> str:
+    """A pipe as /proc names it; empty for what is none."""
+    known = os.fstat(descriptor)
+    return f"pipe:[{known.st_ino}]" if stat.S_ISFIFO(known.st_mode) else ""
+
+
+def _outputs_of(process: psutil.Process) -> list[str]:
+    """What its two streams go to, where there is a /proc and we may look."""
+    found = []
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            found.append(str(Path(f"/proc/{process.pid}/fd/{descriptor}").readlink()))
+    return found
 
 
 def _alive(process: psutil.Process) -> bool:

@@ -20,6 +20,10 @@ IGNORES_TERM = (
     "print('ready', flush=True); time.sleep(300)"
 )
 
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="which pipe a process writes to is told by /proc"
+)
+
 
 @pytest.fixture
 def processes(tmp_path: Path) -> Iterator[Processes]:
@@ -270,6 +274,7 @@ def test_what_would_ask_fails_fast_in_its_own_words(
         "yes",
         "nohup sleep 300",
         "setsid sleep 300",
+        pytest.param("setsid env -i sleep 300", marks=needs_proc),
         "(trap '' TERM; sleep 300; sleep 300)",
     ],
 )
@@ -321,8 +326,15 @@ TREES = {
 }
 
 
+# Found by the pipe it writes to.
+DAEMON = "(setsid env -i /bin/bash -c 'sleep 300 & echo $! > pid' &); echo ready; sleep 300"
+TREES |= {"no mark, no parent, a session of its own": DAEMON}
+
+
 @pytest.mark.parametrize("how", ["timeout", "cancel", "cancel twice"])
-@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize(
+    "tree", [pytest.param(t, marks=needs_proc) if TREES[t] == DAEMON else t for t in TREES]
+)
 def test_the_whole_tree_ends_with_what_it_had_printed(tmp_path: Path, tree: str, how: str) -> None:
     code = f"import os; open('pid', 'w').write(str(os.getpid())); {IGNORES_TERM}"
     processes = Processes({**os.environ, "CODE": code}, tmp_path / "outputs")
