@@ -27,7 +27,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from ..core.errors import ToolFailed
-from . import compat
+from . import compat, hold
 
 T = TypeVar("T")
 # Seconds that running code has to handle one interrupt before another stop is passed on to it.
@@ -314,7 +314,8 @@ class MainThread:
             # The code awaits: raising here would end the kernel's event loop instead.
             loop.call_soon_threadsafe(job.task.cancel)
             return
-        raise KeyboardInterrupt
+        if not hold.postponed():
+            raise KeyboardInterrupt
 
 
 def without_handler(error: BaseException | None) -> None:
@@ -332,7 +333,11 @@ def without_handler(error: BaseException | None) -> None:
 
 
 async def _value(make: Callable[[], Awaitable[T]]) -> T:
-    return await make()
+    """A KeyboardInterrupt that left a task would end the kernel's event loop."""
+    try:
+        return await make()
+    except KeyboardInterrupt as error:
+        raise JobInterrupted("The person interrupted it.") from error
 
 
 def _now() -> concurrent.futures.Future[None]:

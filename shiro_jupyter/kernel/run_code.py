@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol
 
 from ..core.tools.base import bounded
 from . import compat
+from .hold import held, released
 from .main_thread import without_handler
 from .tee import Tee
 
@@ -99,7 +100,7 @@ async def run_on_main(shell: Any, code: str, output: Callable[[str], None]) -> C
     """
     job = _Job(shell, code, output)
     with job.guarded():
-        if job.awaits:
+        if job.awaits():
             await job.execute()
         else:
             job.step_through()
@@ -113,7 +114,7 @@ def run_on_main_sync(shell: Any, code: str, output: Callable[[str], None]) -> Co
     """
     job = _Job(shell, code, output)
     with job.guarded():
-        if job.awaits:
+        if job.awaits():
             context = contextvars.copy_context()
             with compat.loop_inside() as loop:
                 _finish(loop, loop.create_task(job.execute(), context=context))
@@ -149,12 +150,19 @@ class _Job:
         self._result: Any = None
         self._interrupted = False
         self._started = time.monotonic()
-        self._transformed, self._broken = self._transform()
-        self.awaits: bool = bool(
-            shell.should_run_async(
-                code, transformed_cell=self._transformed, preprocessing_exc_tuple=self._broken
+        self._transformed, self._broken = code, None
+
+    def awaits(self) -> bool:
+        """Whether the code awaits at its top level; asked once, before it runs."""
+        with released():
+            self._transformed, self._broken = self._transform()
+            return bool(
+                self._shell.should_run_async(
+                    self._code,
+                    transformed_cell=self._transformed,
+                    preprocessing_exc_tuple=self._broken,
+                )
             )
-        )
 
     def _transform(self) -> tuple[str, Any]:
         try:
@@ -166,10 +174,10 @@ class _Job:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """An interrupt that arrives outside the code itself ends here too: let through, a
-        KeyboardInterrupt in a task would end the kernel's event loop."""
+        """An interrupt that arrives outside the code itself is held back, and ends here too:
+        it would leave our hooks in the shell, or end the kernel's event loop."""
         try:
-            with self._installed():
+            with held(), self._installed():
                 yield
         except (KeyboardInterrupt, asyncio.CancelledError):
             self._interrupted = True
@@ -187,20 +195,28 @@ class _Job:
     async def execute(self) -> None:
         """As `shell.run_cell`, which cannot be used: it stops inside a running loop, and keeps
         all output in the history."""
-        shell = self._shell
-        try:
-            self._result = await shell.run_cell_async(
-                self._code,
-                store_history=False,
-                transformed_cell=self._transformed,
-                preprocessing_exc_tuple=self._broken,
-            )
-        finally:
-            shell.events.trigger("post_execute")  # flushes figures
-            if self._result is not None:
-                shell.events.trigger("post_run_cell", self._result)
+        with released():
+            try:
+                self._result = await self._shell.run_cell_async(
+                    self._code,
+                    store_history=False,
+                    transformed_cell=self._transformed,
+                    preprocessing_exc_tuple=self._broken,
+                )
+            finally:
+                self._shell.events.trigger("post_execute")  # flushes figures
+                if self._result is not None:
+                    self._shell.events.trigger("post_run_cell", self._result)
 
     def outcome(self) -> CodeResult:
+        while True:
+            try:
+                with held():
+                    return self._outcome()
+            except KeyboardInterrupt:  # it came when the code had ended
+                self._interrupted = True
+
+    def _outcome(self) -> CodeResult:
         error = None
         if self._result is not None:
             error = self._result.error_before_exec or self._result.error_in_exec

@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TextIO, cast
 
+from .hold import held
+
 Channel = Literal["stdout", "stderr"]
 CHANNELS: tuple[Channel, ...] = ("stdout", "stderr")
 
@@ -98,7 +100,6 @@ class Tee:
         # Re-entrant: a finalizer may print while its own thread holds them.
         self._lock = threading.RLock()
         self._forwarding = threading.RLock()
-        self._wake = threading.Event()
         self._ended = threading.Event()
         self._unflushed: set[Channel] = set()
         self._keeping = True
@@ -124,10 +125,11 @@ class Tee:
         try:
             yield
         finally:
-            for name, stream in streams.items():
-                if getattr(sys, name) is stream:
-                    setattr(sys, name, before[name])
-            self._close()
+            with held():
+                for name, stream in streams.items():
+                    if getattr(sys, name) is stream:
+                        setattr(sys, name, before[name])
+                self._close()
 
     @contextmanager
     def unkept(self) -> Iterator[None]:
@@ -146,7 +148,7 @@ class Tee:
         return stranger is None or not stranger.is_alive()
 
     def write(self, channel: Channel, text: str) -> None:
-        with self._lock:
+        with held(), self._lock:
             if self._keeping:
                 self.kept[channel].add(text)
             room = FORWARD_LIMIT - self._seen
@@ -160,11 +162,10 @@ class Tee:
             self._pending.append((channel, text[:room]))
             if self._flusher is None:
                 self._start_flusher()
-        self._wake.set()
 
     def drain(self) -> None:
         """Pass on what waits; afterwards the underlying streams have all of it, in order."""
-        with self._forwarding:
+        with held(), self._forwarding:
             with self._lock:
                 pending, self._pending = self._pending, []
             for channel, text in _joined(pending):
@@ -174,10 +175,11 @@ class Tee:
 
     def flush(self, channel: Channel) -> None:
         """A flush of the underlying stream costs a trip to ipykernel's thread: only if due."""
-        self.drain()
-        if channel in self._unflushed:
-            self._unflushed.discard(channel)
-            self._under[channel].flush()
+        with held():
+            self.drain()
+            if channel in self._unflushed:
+                self._unflushed.discard(channel)
+                self._under[channel].flush()
 
     def _write_log(self, text: str) -> None:
         if self._log is None:
@@ -197,16 +199,12 @@ class Tee:
         self._flusher.start()
 
     def _flush_batches(self) -> None:
-        while self._open:
-            self._wake.wait()
-            self._wake.clear()
+        while not self._ended.wait(BATCH_SECONDS):
             self.drain()
-            self._ended.wait(BATCH_SECONDS)
 
     def _close(self) -> None:
         self._open = False
         self._ended.set()
-        self._wake.set()
         self.drain()
         if self._seen > FORWARD_LIMIT:
             left_out = self._seen - FORWARD_LIMIT

@@ -1,0 +1,54 @@
+"""Holding a KeyboardInterrupt back while the main thread is where none may be raised.
+
+Raised between taking a lock and the `try` that gives it back, as inside `threading.Event`, it
+leaves the lock taken for ever; raised while streams are put back, it leaves ours in place.
+"""
+
+from __future__ import annotations
+
+import threading
+
+
+class _State(threading.local):
+    """Of each thread, so that only what main itself holds counts: the handler runs there."""
+
+    held = False
+    late = False
+
+
+_state = _State()
+
+
+class held:  # noqa: N801  (a context manager; as a generator it would have gaps of its own)
+    """What arrives meanwhile is raised at the end."""
+
+    __slots__ = ("_before",)
+    _hold = True
+
+    def __enter__(self) -> None:
+        self._before, _state.held = _state.held, self._hold
+        if _state.late and not _state.held:
+            _state.held = self._before  # no exit follows
+            _state.late = False
+            raise KeyboardInterrupt
+
+    def __exit__(self, *exc_info: object) -> None:
+        # Back to what it was, and no counting: an inner one may have been torn out of.
+        _state.held = self._before
+        if _state.late and not _state.held:
+            _state.late = False
+            raise KeyboardInterrupt
+
+
+class released(held):  # noqa: N801
+    """Inside `held`, the person's code: an interrupt is raised at once."""
+
+    __slots__ = ()
+    _hold = False
+
+
+def postponed() -> bool:
+    """For the signal's handler: whether the interrupt is to be raised later, and will be."""
+    _state.late = _state.held
+    return _state.held
+
