@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+# Shorter than this a value is a stand-in (`ollama`, `none`) or a plain word, and no secret.
+_SHORTEST_SECRET = 8
 
 
 @dataclass(frozen=True)
@@ -41,13 +45,30 @@ class Endpoint:
         return (f"{scheme}://" if scheme else "") + rest.partition("?")[0]
 
     def scrubbed(self, text: str) -> str:
-        """The text without our key, the values of our headers, or the proxy's password."""
-        secrets = [self.api_key, *(value for _, value in self.headers)]
-        for url in (self.base_url, self.proxy):
-            secrets.append(url.rpartition("@")[0].rpartition("/")[2].partition(":")[2])
-        for secret in sorted(filter(None, secrets), key=len, reverse=True):
-            text = text.replace(secret, "…")
+        """The text without our key, the values of our headers, or a password of our addresses,
+        in any case of their letters. What is too short to be a secret stays."""
+        passwords = [
+            url.rpartition("@")[0].rpartition("/")[2].partition(":")[2]
+            for url in (self.base_url, self.proxy)
+        ]
+        known = [self.api_key, *(value for _, value in self.headers), *passwords]
+        secrets = [each for each in known if len(each) >= _SHORTEST_SECRET]
+        secrets += [f":{each}@" for each in passwords if each]
+        for secret in sorted(secrets, key=len, reverse=True):
+            text = re.sub(re.escape(secret), "…", text, flags=re.IGNORECASE)
         return text
+
+    def scrubbed_json(self, value: object, depth: int = 20) -> object:
+        """The JSON value with all its texts scrubbed, less what is nested deeper."""
+        if isinstance(value, str):
+            return self.scrubbed(value)
+        if isinstance(value, list | dict) and not depth:
+            return None
+        if isinstance(value, list):
+            return [self.scrubbed_json(each, depth - 1) for each in value]
+        if isinstance(value, dict):
+            return {key: self.scrubbed_json(each, depth - 1) for key, each in value.items()}
+        return value
 
     def origin(self, model: str) -> str:
         """A mark of endpoint, account and model; what is encrypted for one holds for no other."""

@@ -11,7 +11,7 @@ import importlib
 import json
 import socket
 import ssl
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,7 @@ class Wire:
                             event = await anext(events, _END)
                         if event is _END:
                             break
-                        for piece in assembly.feed(event) or (Heartbeat(),):
+                        for piece in self._fed(assembly, event) or (Heartbeat(),):
                             yield piece
                         if assembly.done and until is None:
                             until = clock.time() + AFTER_DONE
@@ -97,6 +97,14 @@ class Wire:
         except EndpointError as error:
             self._scrubbed(error)
             raise
+
+    def _fed(self, assembly: Assembly, event: object) -> Sequence[Piece]:
+        try:
+            return assembly.feed(event)
+        except EndpointError:
+            # Told anew from an event that is free of our secrets: the words of the error were cut
+            # to length, perhaps within one.
+            return assembly.feed(self._endpoint.scrubbed_json(event))
 
     async def get(self, path: str) -> object:
         """What a GET answers with, None where there is no such thing or it is no JSON."""
@@ -146,7 +154,8 @@ class Wire:
         except sdk.APIConnectionError as error:
             raise _broken(self._endpoint, error, streaming=stream is not None) from error
         except sdk.APIError as error:
-            raise failures.of_stream(error.body or error.message) from error
+            told = self._endpoint.scrubbed_json(error.body or error.message)
+            raise failures.of_stream(told) from error
         except (ValueError, RecursionError) as error:
             raise corrupt() from error
         finally:
@@ -171,7 +180,7 @@ class Wire:
         if "json" in response.headers.get("content-type", ""):
             body = _parsed(await response.aread())
             if isinstance(body, dict) and body.get("error"):
-                raise failures.of_stream(body)
+                raise failures.of_stream(self._endpoint.scrubbed_json(body))
             raise EndpointRefused(
                 f"{self._endpoint.shown} does not stream its answers; "
                 "choose another server with /connect."
@@ -180,7 +189,8 @@ class Wire:
     def _refusal(self, error: openai.APIStatusError) -> EndpointError:
         body = error.response.text if error.body is None else error.body
         status, headers = error.response.status_code, error.response.headers
-        return failures.of_status(self._endpoint, self._model, status, headers, body)
+        told = self._endpoint.scrubbed_json(body)
+        return failures.of_status(self._endpoint, self._model, status, headers, told)
 
 
 def _parsed(document: bytes) -> object:

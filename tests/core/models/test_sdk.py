@@ -26,15 +26,15 @@ from shiro_jupyter.core.errors import (
     EndpointUnreachable,
     StreamBroken,
 )
-from shiro_jupyter.core.models import sdk
+from shiro_jupyter.core.models import failures, sdk
 from shiro_jupyter.core.models.base import Finished, Heartbeat, ModelClient, TextPiece
 from shiro_jupyter.core.models.clients import client_for
 from shiro_jupyter.core.models.endpoint import Endpoint
 from shiro_jupyter.core.models.profiles import Api, Profile
 from shiro_jupyter.core.transcript import Call, User
-from tests.support.raw_servers import Answer, Writer, serving
+from tests.support.raw_servers import Answer, Writer, reply, serving
 from tests.support.steps import Outcome, asked, outcome_of, step
-from tests.support.streams import chat_stream, responses_stream
+from tests.support.streams import broken_event, chat_stream, responses_stream
 from tests.support.strict_endpoint import Reply, ScriptedCall, StrictEndpoint
 
 KEY = "sk-very-secret-0123456789"
@@ -194,11 +194,33 @@ def test_a_context_that_is_too_long_has_one_code() -> None:
 
 @both
 def test_what_an_endpoint_echoes_is_free_of_our_secrets(api: Api) -> None:
-    words = f"no such key {KEY}, nor header h-4711"
-    for reply in (Reply(status=400, message=words), Reply(error_after=0, message=words)):
-        with StrictEndpoint([reply]) as server:
-            endpoint = Endpoint(server.base_url, KEY, headers=(("X-Key", "h-4711"),))
+    words = f"no such key {KEY}, nor header h-4711-tea"
+    for echo in (Reply(status=400, message=words), Reply(error_after=0, message=words)):
+        with StrictEndpoint([echo]) as server:
+            endpoint = Endpoint(server.base_url, KEY, headers=(("X-Key", "h-4711-tea"),))
             assert "no such key …, nor header …" in step(endpoint, api).sentence
+
+
+@both
+@pytest.mark.parametrize("key", [KEY, KEY.upper()])
+def test_a_secret_goes_before_the_words_are_cut_to_length(api: Api, key: str) -> None:
+    for before in range(failures.QUOTED - len(KEY), failures.QUOTED, 4):
+        words = f"{'x' * before} {key}"
+        refused = {"error": {"message": words}}
+        for answer in (
+            reply(refused, status="403 No"),
+            reply(words, status="403 No", kind="text/plain"),
+            reply(refused),
+            EVENT_STREAM + f"data: {json.dumps(refused)}\n\n".encode(),
+            EVENT_STREAM + f"event: error\ndata: {json.dumps(refused)}\n\n".encode(),
+            EVENT_STREAM + failed_event(words),
+        ):
+            sentence = outcome_from(answer, api, KEY).sentence.lower()
+            assert KEY[:5] not in sentence
+
+
+def failed_event(words: str) -> bytes:
+    return broken_event("responses", Reply(message=words))
 
 
 def closed_port() -> int:
