@@ -8,6 +8,7 @@ import concurrent.futures
 import getpass
 import os
 import sys
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -337,6 +338,7 @@ class Services:
         if self.agent:
             self.agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
             self.agent.secrets = loaded.secrets
+            self.agent.project = replace(self.project, ignore=settings.ignore)
 
     def _interrupt(self, owner: object) -> None:
         if isinstance(owner, Errand) and owner.task and not owner.started:

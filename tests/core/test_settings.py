@@ -130,6 +130,7 @@ def test_flags_that_were_not_given_set_nothing(machine: Machine) -> None:
         ('base_url = "http://me:pw@host"', "base_url: keep user and password out"),
         ('headers = {A = "1\\n2"}', "headers: a header is one line"),
         ('headers = {A = "1\\u0000"}', "headers: a header is one line"),
+        ('ignore = ["*.csv", "!a.csv"]', "ignore: '!a.csv' would take back"),
         ('headers = {"a b" = "1"}', "headers: 'a b' is no name of a header"),
         ('headers = {"" = "1"}', "headers: '' is no name of a header"),
         ('headers = {Content-Length = "5"}', "headers: each request sets Content-Length itself"),

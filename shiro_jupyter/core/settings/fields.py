@@ -82,7 +82,7 @@ class Fields(BaseModel):
         (), description="Rules for calls that never run, such as `read(secrets/**)`."
     )
     ignore: tuple[str, ...] = Field(
-        (), description="Files that listing and searching leave out, as in `.gitignore`."
+        (), description="Files that `list_dir` leaves out, by patterns as in `.gitignore`."
     )
     schema_only: bool = Field(
         False, description="Show the model names and types of variables, never their values."
@@ -113,6 +113,14 @@ class Fields(BaseModel):
             list(map(parse_rule, value))
         except SettingsError as error:
             raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("ignore")
+    @classmethod
+    def _patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            if each.startswith("!"):
+                raise ValueError(f"{each!r} would take back what another pattern leaves out")
         return value
 
     @field_validator("headers")

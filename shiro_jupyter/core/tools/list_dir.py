@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ..errors import ToolFailed
 from ..policy.subjects import Access, Subject
+from ..workspace.ignore import rules_from
 from ..workspace.paths import resolve, shown
 from ..workspace.threads import in_thread
 from ..workspace.walk import Entry, walk
@@ -51,11 +52,12 @@ def _listing(parameters: ListDirParameters, context: ToolContext) -> ToolResult:
         raise ToolFailed(f"{name} is a file; read it with read_file.")
     if not folder.is_dir():
         raise ToolFailed(f"There is no folder {name}.")
-    entries = list(islice(walk(folder, parameters.depth), ENTRIES + 1))
+    also = rules_from(context.project.root, context.project.ignore)
+    entries = list(islice(walk(folder, parameters.depth, also), ENTRIES + 1))
     if entries and (entries[0].name, entries[0].kind) == (".", "unreadable"):
         raise ToolFailed(f"{name} cannot be listed: {entries[0].target}.")
     if not entries:
-        return ToolResult("ok", f"{name} holds nothing, or nothing that git does not ignore.")
+        return ToolResult("ok", f"{name} holds nothing, or nothing that is not ignored.")
     # What is told later of a folder (it could not be opened) takes the place of its entry.
     told = {entry.name: entry for entry in entries[:ENTRIES]}
     ordered = sorted(told.values(), key=lambda entry: entry.name.split("/"))

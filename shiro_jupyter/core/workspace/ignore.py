@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def rules_of(folder: Path) -> Rules:
         inner = rules.inside(name)
         rules = Rules(inner.folder, inner.spec) if rules.ignores(name, True) else inner
     return rules
+
+
+def rules_from(folder: Path, patterns: Iterable[str]) -> Rules:
+    """The rules that these patterns are, written for a folder."""
+    return Rules(folder, GitIgnoreSpec.from_lines(filter(_is_pattern, patterns)))
 
 
 def _top_rules(top: Path) -> Rules:

@@ -16,13 +16,15 @@ class Project:
     """`root` is absolute and resolved. `notebook` is the notebook's path, None where unknown.
 
     `allowed` are folders outside the root that tools may touch too, resolved. `passed_over` are
-    marked folders that were not taken because another user owns the marker.
+    marked folders that were not taken because another user owns the marker. `ignore` are patterns
+    of the settings for what is not listed.
     """
 
     root: Path
     notebook: Path | None = None
     allowed: tuple[Path, ...] = ()
     passed_over: tuple[Path, ...] = ()
+    ignore: tuple[str, ...] = ()
 
     @property
     def store(self) -> Path:

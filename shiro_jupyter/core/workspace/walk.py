@@ -28,11 +28,15 @@ class Entry:
     target: str = ""
 
 
-def walk(start: Path, depth: int | None = None) -> Iterator[Entry]:
+def walk(start: Path, depth: int | None = None, also: Rules | None = None) -> Iterator[Entry]:
     """What is in a folder, breadth first, sorted by name in each folder.
 
     Links are named and not followed, so that every walk ends. `depth` 1 is the folder itself.
+    `also` holds before all rules found; what lies outside its folder is judged from `start`.
     """
+    above = ""
+    if also and start.is_relative_to(also.folder) and start != also.folder:
+        above = f"{start.relative_to(also.folder).as_posix()}/"
     queue: deque[tuple[str, Rules, int]] = deque([("", rules_of(start), 1)])
     while queue:
         prefix, rules, level = queue.popleft()
@@ -45,6 +49,8 @@ def walk(start: Path, depth: int | None = None) -> Iterator[Entry]:
         for each in entries:
             entry = _entry(prefix, each)
             if rules.ignores(each.name, entry.kind == "folder"):
+                continue
+            if also and also.ignores(above + entry.name, entry.kind == "folder"):
                 continue
             yield entry
             if entry.kind == "folder" and (depth is None or level < depth):

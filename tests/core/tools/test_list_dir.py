@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,26 @@ def test_an_empty_folder_and_odd_names(bench: Bench) -> None:
     assert bench.run(ListDir(), path="empty").text.startswith("empty holds nothing")
     (Path(os.fsdecode(os.fsencode(bench.root / "empty") + b"/\xff\n"))).touch()
     assert bench.run(ListDir(), path="empty").text == "empty/\\udcff\\n  0 B"
+
+
+def test_what_the_settings_ignore_is_left_out_whatever_git_says(bench: Bench) -> None:
+    make(bench, "a.csv", "b.txt", "data/raw/x.txt", "data/c.csv", "data/d.txt", "raw/e.txt")
+    (bench.root / ".gitignore").write_text("!*.csv\n")
+    bench.project = replace(bench.project, ignore=("*.csv", "data/raw/", "[broken", ".gitignore"))
+    assert bench.run(ListDir()).text.splitlines() == [
+        "b.txt  1.2 kB",
+        "data/",
+        "data/d.txt  1.2 kB",
+        "raw/",
+        "raw/e.txt  1.2 kB",
+    ]
+    assert bench.run(ListDir(), path="data").text == "data/d.txt  1.2 kB"
+    assert bench.run(ListDir(), path="data/raw").text.endswith("nothing that is not ignored.")
+
+
+def test_a_folder_elsewhere_is_judged_from_itself(bench: Bench, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "data").mkdir(parents=True)
+    (other / "a.csv").write_text("x")
+    bench.project = replace(bench.project, ignore=("*.csv",), allowed=(other,))
+    assert bench.run(ListDir(), path=str(other)).text.splitlines() == [f"{other}/data/"]
