@@ -187,12 +187,12 @@ threading.Thread(target=stop, args=('begun',)).start()
 def test_handlers_of_signals_are_put_back(kernel: Kernel) -> None:
     asked = "import signal\nhandler = signal.getsignal(signal.SIGINT)"
     kernel.run(asked)
-    before = kernel.value("handler.__name__")
+    before = kernel.value("handler.__qualname__")
     kernel.run(f"%shiro fine\n{asked}")
-    awaited = kernel.value("handler.__name__")
+    awaited = kernel.value("handler.__qualname__")
     kernel.run(asked)
-    assert kernel.value("handler.__name__") == before
-    assert "_on_sigint" not in awaited
+    assert kernel.value("handler.__qualname__") == before
+    assert "MainThread" not in awaited
 
 
 def test_a_restart_in_mid_turn_leaves_no_child(kernel: Kernel, tmp_path: Path) -> None:
