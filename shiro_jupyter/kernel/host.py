@@ -73,6 +73,8 @@ class Host:
         except StopIteration as end:
             reply: Reply | None = end.value
             return reply
+        finally:
+            steps.close()
 
     async def prompt_async(self, line: str, body: str | None = None) -> Reply | None:
         """`%shiro` in a cell that awaits it: main's own event loop goes on."""
@@ -86,6 +88,7 @@ class Host:
             reply: Reply | None = end.value
             return reply
         finally:
+            steps.close()
             self._carry(before)
 
     def show_todos(self) -> None:
@@ -179,9 +182,9 @@ class Host:
             self._spawn(owner, prompt)
             return owner.reply
         server = Server(stdin=person, owner=owner)
-        self.main.expect(server)
-        ended = self._spawn(owner, prompt)
-        yield Wait(ended, server)
+        with self.main.serving(server):
+            ended = self._spawn(owner, prompt)
+            yield Wait(ended, server)
         _raise_unless_fine(ended.result(), person)
         return owner.reply
 
@@ -199,9 +202,9 @@ class Host:
             return await work
 
         server = Server(stdin=person, owner=errand)
-        self.main.expect(server)
-        ended = self.services.thread.spawn(run, contextvars.copy_context())
-        yield Wait(ended, server)
+        with self.main.serving(server):
+            ended = self.services.thread.spawn(run, contextvars.copy_context())
+            yield Wait(ended, server)
         try:
             return ended.result()
         except concurrent.futures.CancelledError:

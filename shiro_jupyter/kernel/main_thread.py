@@ -63,6 +63,7 @@ class Server:
     stdin: bool = False
     owner: object = None
     wake: Callable[[], object] = lambda: None
+    before: Any = None  # the SIGINT handler to put back
 
 
 class MainThread:
@@ -180,18 +181,19 @@ class MainThread:
 
     # -- on main ---------------------------------------------------------------------------
 
-    def expect(self, server: Server) -> None:
-        """Announce a server that is about to serve, so that no job goes looking for one."""
-        with self._lock:
-            self._servers.append(server)
-
     async def serve(self, ended: concurrent.futures.Future[Any], server: Server) -> None:
-        """Run jobs until `ended`, awaiting in between: main's loop stays alive."""
+        """Run jobs until `ended`, awaiting in between: main's loop stays alive.
+
+        On any other thread both forms only wait: jobs run on main alone.
+        """
+        if not _on_main():
+            await asyncio.wait({asyncio.wrap_future(ended)})
+            return
         loop = asyncio.get_running_loop()
         woken = asyncio.Event()
         server.wake = lambda: loop.call_soon_threadsafe(woken.set)
         ended.add_done_callback(lambda _: server.wake())
-        with self._serving(server):
+        with self.serving(server):
             while True:
                 try:
                     woken.clear()
@@ -210,10 +212,13 @@ class MainThread:
 
     def serve_blocking(self, ended: concurrent.futures.Future[Any], server: Server) -> None:
         """Run jobs until `ended`, blocking main in between."""
+        if not _on_main():
+            concurrent.futures.wait([ended])
+            return
         wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
         server.wake = lambda: wakes.put(None)
         ended.add_done_callback(lambda _: server.wake())
-        with self._serving(server):
+        with self.serving(server):
             while True:
                 try:
                     while job := self._next(server):
@@ -252,6 +257,7 @@ class MainThread:
         except BaseException as raised:
             error = raised
         finally:
+            self._hold_sigint(server)
             self._current = None
         _resolve(job, value, error)
 
@@ -275,6 +281,7 @@ class MainThread:
                 job.task.cancel()
                 await asyncio.wait({job.task})
         finally:
+            self._hold_sigint(server)
             self._current = None
         _resolve(job, value, error)
         if ours:
@@ -283,22 +290,36 @@ class MainThread:
     # -- interrupts ------------------------------------------------------------------------
 
     @contextmanager
-    def _serving(self, server: Server) -> Iterator[None]:
-        with self._lock:
-            if server not in self._servers:
-                self._servers.append(server)
-        on_main = threading.current_thread() is threading.main_thread()
-        before = signal.signal(signal.SIGINT, self._on_sigint) if on_main else None
+    def serving(self, server: Server) -> Iterator[None]:
+        """Announce a server, so that no job goes looking for one, and take its interrupts.
+
+        Around all that a cell does for its turn: what has entered it may serve at any time.
+        """
+        if not _on_main() or server in self._servers:
+            yield
+            return
+        server.before = signal.getsignal(signal.SIGINT)
         try:
+            with self._lock:
+                self._servers.append(server)
+            self._hold_sigint(server)
             yield
         finally:
-            if on_main:
-                signal.signal(signal.SIGINT, before)
-            with self._lock:
-                self._servers.remove(server)
-                served = bool(self._servers)
+            try:
+                signal.signal(signal.SIGINT, server.before or signal.SIG_DFL)
+            finally:
+                with self._lock:
+                    self._servers.remove(server)
+                    served = bool(self._servers)
             if self.pending and not served:
                 self._unserved()
+
+    def _hold_sigint(self, server: Server) -> None:
+        """Have our handler in place; one that a job has put there is for when we are done."""
+        before = signal.getsignal(signal.SIGINT)
+        if before != self._on_sigint:
+            signal.signal(signal.SIGINT, self._on_sigint)
+            server.before = before
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
         ours, self._signalled = self._signalled, False
@@ -338,6 +359,10 @@ async def _value(make: Callable[[], Awaitable[T]]) -> T:
         return await make()
     except KeyboardInterrupt as error:
         raise JobInterrupted("The person interrupted it.") from error
+
+
+def _on_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _now() -> concurrent.futures.Future[None]:

@@ -35,12 +35,12 @@ class Rig:
     def serve(self, turn: Turn, *, awaiting: bool, owner: object = None, stdin: bool = True) -> Any:
         """Run a turn on the agent's thread, with a cell of the given form that serves it."""
         server = Server(stdin=stdin, owner=owner)
-        self.main.expect(server)
-        ended = self.agent.spawn(turn)
-        if awaiting:
-            asyncio.run(self.main.serve(ended, server))
-        else:
-            self.main.serve_blocking(ended, server)
+        with self.main.serving(server):
+            ended = self.agent.spawn(turn)
+            if awaiting:
+                asyncio.run(self.main.serve(ended, server))
+            else:
+                self.main.serve_blocking(ended, server)
         return ended.result()
 
 
@@ -309,3 +309,46 @@ def test_our_handler_is_taken_off_every_traceback_of_a_chain(rig: Rig) -> None:
     assert "_on_sigint" not in after
     assert "raise_signal" in after
     assert "ValueError: while stopping" in after
+
+
+@forms
+def test_a_job_that_sets_the_signal_does_not_disarm_the_turn(rig: Rig, awaiting: bool) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    async def turn() -> list[object]:
+        work = rig.main.run(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN), owner="me")
+        await work
+        return [await rig.main.run(lambda: signal.getsignal(signal.SIGINT), owner="me")]
+
+    try:
+        assert rig.serve(turn, awaiting=awaiting, owner="me") == [rig.main._on_sigint]
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # once the turn is over
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_server_that_never_serves_is_forgotten(rig: Rig) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ZeroDivisionError), rig.main.serving(Server(stdin=True, owner="me")):
+        signal.raise_signal(signal.SIGINT)  # no job runs: told to the turn, raised nowhere
+        assert rig.interrupts == ["me"]
+        raise ZeroDivisionError
+    assert not rig.main.answerable
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@forms
+def test_another_thread_waits_and_runs_no_jobs(rig: Rig, awaiting: bool) -> None:
+    ran: list[threading.Thread] = []
+
+    async def turn() -> None:
+        ran.append(await rig.main.run(threading.current_thread))
+
+    theirs = threading.Thread(target=lambda: rig.serve(turn, awaiting=awaiting))
+    theirs.start()
+    while not rig.main.pending:
+        theirs.join(0.01)
+    rig.main.drain_blocking()
+    theirs.join()
+    assert ran == [threading.main_thread()]
+    assert rig.unserved

@@ -92,9 +92,9 @@ class Cell:
 
         self._patch.setattr(builtins, "input", typed)
         server = Server(stdin=True)
-        self.main.expect(server)
-        ended = self.agent.spawn(turn)
-        self.main.serve_blocking(ended, server)
+        with self.main.serving(server):
+            ended = self.agent.spawn(turn)
+            self.main.serve_blocking(ended, server)
         return ended.result()
 
 
