@@ -126,7 +126,8 @@ def test_flags_that_were_not_given_set_nothing(machine: Machine) -> None:
         ("window = true", "window: input should be a valid integer"),
         ("temperature = 3.0", "temperature: "),
         ('deny = ["rm -rf /"]', "deny: 'rm -rf /' is no rule"),
-        ('base_url = "localhost:8080"', "base_url: write it as http://host:port/v1"),
+        ('base_url = "localhost"\nzz = 1', "there is no setting zz"),
+        ('base_url = "my server"', "base_url: write it as http://host:port/v1"),
         ('base_url = "http://me:pw@host"', "base_url: keep user and password out"),
         ('headers = {A = "1\\n2"}', "headers: a header is one line"),
         ('headers = {A = "1\\u0000"}', "headers: a header is one line"),
@@ -298,6 +299,13 @@ def test_what_else_goes_to_the_endpoint(machine: Machine) -> None:
         ("https://h/v1/responses", "https://h/v1"),
         ("https://h/openai/deployments/x", "https://h/openai/deployments/x"),
         ("http://[::1]:8080/v1", "http://[::1]:8080/v1"),
+        ("localhost:18911", "http://localhost:18911/v1"),
+        ("LOCALHOST", "http://LOCALHOST/v1"),
+        (" 127.0.0.1:8080/v1 ", "http://127.0.0.1:8080/v1"),
+        ("[::1]:8080", "http://[::1]:8080/v1"),
+        ("api.example.org/v1", "https://api.example.org/v1"),
+        ("gpu-box:8000", "https://gpu-box:8000/v1"),
+        ("localhost.example.org", "https://localhost.example.org/v1"),
     ],
 )
 def test_addresses_are_brought_to_one_form(url: str, normal: str) -> None:
@@ -305,7 +313,20 @@ def test_addresses_are_brought_to_one_form(url: str, normal: str) -> None:
     assert normal_url(normal) == normal
 
 
-@pytest.mark.parametrize("url", ["host", "ftp://h", "http://", "http://h:port", "http://h/?a=1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "host",
+        "ftp://h",
+        "http://",
+        "http://h:port",
+        "http://h/?a=1",
+        "me@h.x",
+        "h:port",
+        "a b:1",
+        ":1",
+    ],
+)
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ValueError):
         normal_url(url)

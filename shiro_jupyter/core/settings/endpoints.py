@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ..models.endpoint import Endpoint
+
 OPENAI_URL = "https://api.openai.com/v1"
 _PORTS = {"http": 80, "https": 443}
+# A host as people type it; a lone word is more likely something else.
+_BARE = re.compile(r"(?i:localhost|\[[0-9A-Fa-f:.]+\]|[\w-]+(?=[.:])[\w.-]*)(?::\d+)?(?:/\S*)?")
 
 
 def origin_of(url: str) -> str:
@@ -19,9 +24,12 @@ def origin_of(url: str) -> str:
 def normal_url(url: str) -> str:
     """A base URL as the SDK wants it. Raises `ValueError` with what is wrong.
 
-    A bare host gets `/v1`; the path of one call, pasted by mistake, is cut off.
+    A bare host gets `/v1`, and `http` where it is this machine, else `https`; the path of one
+    call, pasted by mistake, is cut off.
     """
     url = url.strip()
+    if "://" not in url and _BARE.fullmatch(url):
+        url = f"http{'' if Endpoint(f'http://{url}').is_loopback else 's'}://{url}"
     parts = urlsplit(url)
     if parts.scheme.lower() not in _PORTS or not parts.hostname:
         raise ValueError("write it as http://host:port/v1 or https://host/v1")

@@ -155,7 +155,7 @@ def test_what_does_not_answer_is_not_kept(person: Person, server: StrictEndpoint
     assert "refused the key" in person.refused(EndpointRefused, server.base_url, "sk-wrong-123")
     assert "no model “nope”" in person.refused(EndpointRefused, server.base_url, KEY, "nope")
     assert "No server listens" in person.refused(EndpointUnreachable, "http://127.0.0.1:9/v1", "")
-    for typed in ("ftp://host", "host:80", "http://", "https://user:pw@host/v1", "http://h:x/"):
+    for typed in ("ftp://host", "host", "http://", "https://user:pw@host/v1", "http://h:x/"):
         assert "is no address" in person.refused(UsageError, typed)
     assert "nothing was changed" in person.refused(UsageError, "")
 
