@@ -8,48 +8,32 @@ are read too, so that a deny finds them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field
 
-Words = tuple[str, ...]
-
-# Words that run the rest of their line, and their options that take a value of their own.
-LAUNCHERS: dict[str, frozenset[str]] = {
-    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U"}),
-    "doas": frozenset({"-u", "-C"}),
-    "env": frozenset({"-u", "-C"}),
-    "nice": frozenset({"-n"}),
-    "ionice": frozenset({"-c", "-n"}),
-    "timeout": frozenset({"-s", "-k"}),
-    "stdbuf": frozenset({"-i", "-o", "-e"}),
-    "xargs": frozenset({"-I", "-n", "-P", "-L", "-d", "-a", "-E", "-s"}),
-    "exec": frozenset({"-a"}),
-    "watch": frozenset({"-n"}),
-    "time": frozenset({"-f", "-o"}),
-    **dict.fromkeys(
-        ("command", "builtin", "nohup", "setsid", "busybox", "eval", "caffeinate"),
-        frozenset[str](),
-    ),
-}
-# Those that take a script behind a flag with a `c` in it, and those that join one from words.
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "su", "script"})
-JOINING = frozenset({"eval", "watch"})
-# What makes `find` more than a way to look.
-FIND_ACTS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)")
-KEYWORDS = frozenset(
-    {"!", "{", "}", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "for"}
-    | {"case", "esac", "in", "select", "function", "coproc", "[["}
+from .launchers import (
+    ASSIGNMENT,
+    KEYWORDS,
+    Words,
+    expanded,
+    is_known,
+    name_of,
+    nested_scripts,
+    runs_its_input,
+    unwrapped,
 )
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_REDIRECT = re.compile(r"\d*(?:&>>?|>>|>\||>&|<<<|<<-?|<>|<&|>|<)")
+
+# What makes `find` more than a way to look.
+_FIND_ACTS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)")
+_REDIRECT = re.compile(r"(?:\d*|\{\w+\})(?:&>>?|>>|>\||>&|<<<|<<-?|<>|<&|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
+_SUBSCRIPT = re.compile(r"\w+\[[^\]]*\Z")
 # What a backslash takes its meaning from between double quotes; before others it stands.
 _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
-# `{rm,-rf,x}` becomes several words; any other brace expansion is only noticed.
-_BRACES = re.compile(r"\{[^{}'\"\\$`]*,[^{}'\"\\$`]*\}")
 # Ends at the next opening brace, so that a text full of them is still read in linear time.
 _EXPANDS = re.compile(r"\{[^{}]*(?:\}[^\s{]*)?(?:[{,'\"\\]|\.\.)")
+_ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
+_ANSI_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.S)
+_BACKTICKED = re.compile(r"(?:[^`\\]|\\.)*", re.DOTALL)
 _DEPTH = 8
 
 
@@ -57,72 +41,44 @@ _DEPTH = 8
 class Reading:
     """The simple commands of a line, quotes resolved, nested ones included; `targets` are the
     files that redirects write or read. `certain`: nothing else can run, and nothing is
-    redirected, substituted or assigned."""
+    redirected, substituted or assigned. `followed`: each command is named that can run, even
+    where its words are not all known."""
 
     commands: tuple[Words, ...]
     targets: tuple[str, ...] = ()
     certain: bool = True
+    followed: bool = True
 
 
 def read_command(text: str) -> Reading:
     """Split a shell command into what rules judge one by one."""
     reader = _Reader()
     reader.read(text, 0)
-    return Reading(tuple(reader.commands), tuple(reader.targets), reader.certain)
+    commands, targets = tuple(reader.commands), tuple(reader.targets)
+    return Reading(commands, targets, reader.certain, reader.followed)
 
 
-def unwrapped(words: Words) -> list[Words]:
-    """The command and what it launches, outermost first: `sudo env A=1 rm x` ends in `rm x`."""
-    forms = [words]
-    for _ in range(_DEPTH):
-        words = _launched(words)
-        if not words:
-            break
-        forms.append(words)
-    return forms
+@dataclass
+class _HereDoc:
+    """`words` are those of the command that it feeds, still growing when it is met."""
+
+    words: list[str]
+    dashed: bool
+    end: str = ""
+    quoted: bool = False
 
 
-def _launched(words: Words) -> Words:
-    """What a launcher, a keyword or an assignment in front starts; empty where there is none."""
-    if not words:
-        return ()
-    first = name_of(words[0])
-    if first in KEYWORDS or _ASSIGNMENT.match(words[0]):
-        return words[1:]
-    if first == "find":
-        acts = [at for at, word in enumerate(words) if re.match(r"-(?:exec|ok)", word)]
-        return words[acts[0] + 1 :] if acts else ()
-    if first not in LAUNCHERS:
-        return ()
-    rest = list(words[1:])
-    while rest and (rest[0].startswith("-") or _ASSIGNMENT.match(rest[0])):
-        option = rest.pop(0)
-        if option in LAUNCHERS[first] and rest:
-            rest.pop(0)
-    if first == "timeout" and rest:  # its first operand is the duration
-        rest.pop(0)
-    return tuple(rest)
+@dataclass
+class _State:
+    """Where a pass over some commands stands. `plain`: arithmetic or an array, no commands."""
 
-
-def name_of(word: str) -> str:
-    """`/bin/rm` is `rm`."""
-    return PurePosixPath(word).name or word
-
-
-def nested_scripts(words: Words) -> list[str]:
-    """Arguments that a shell or `eval`, here or behind a launcher, will run as a script."""
-    scripts: list[str] = []
-    for form in unwrapped(words):
-        first = name_of(form[0]) if form else ""
-        if first in SHELLS:
-            for flag, script in pairwise(form):
-                if re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", flag):
-                    scripts.append(script)
-        elif first in JOINING:
-            scripts.append(" ".join(_launched(form)))
-        elif first == "env":
-            scripts += [rest for flag, rest in pairwise(form) if flag in ("-S", "--split-string")]
-    return scripts
+    plain: bool
+    words: list[str] = field(default_factory=list)
+    fed: list[str] = field(default_factory=list)
+    here: list[_HereDoc] = field(default_factory=list)
+    redirect: str = ""
+    parens: int = 0
+    cases: int = 0
 
 
 class _Reader:
@@ -132,75 +88,168 @@ class _Reader:
         self.commands: list[Words] = []
         self.targets: list[str] = []
         self.certain = True
+        self.followed = True
+
+    def _lose(self) -> None:
+        """From here on we may read something else than the shell does."""
+        self.certain = self.followed = False
 
     def read(self, text: str, depth: int) -> None:
-        if depth > _DEPTH:
-            self.certain = False
-            return
         if re.search(r"[\0-\x08\x0b-\x1f\x7f]", text):
-            self.certain = False
+            self._lose()
         # The usual ways to write a blank without one.
         if re.search(r"\$\{?IFS\b", text):
-            self.certain = False
+            self._lose()
             text = re.sub(r"\$\{IFS[^}]*\}|\$IFS(?:\$\d)?", " ", text)
-        words: list[str] = []
-        position = 0
-        redirected = False
+        self._run(text, 0, depth)
+
+    def _run(
+        self, text: str, position: int, depth: int, *, inner: bool = False, plain: bool = False
+    ) -> int:
+        """Read commands to the end of the text, or of an `inner` part to its closing `)`."""
+        if depth > _DEPTH:
+            self._lose()
+            return len(text)
+        state = _State(plain)
         while position < len(text):
             char = text[position]
             if char in " \t":
                 position += 1
             elif text.startswith("\\\n", position):  # the line goes on
                 position += 2
-            elif operator := _OPERATOR.match(text, position):
-                if not redirected and text.startswith("&>", position):
-                    position = self._redirect(text, position)
-                    redirected = True
-                    continue
-                self._end(words, depth)
-                words, redirected = [], False
-                position = operator.end()
-            elif char in "()":  # a subshell, an array or a function
-                self.certain = False
-                self._end(words, depth)
-                words, redirected = [], False
+            elif match := _REDIRECT.match(text, position):
+                self._redirect(state, match[0].lstrip("0123456789"))
+                position = match.end()
+            elif match := _OPERATOR.match(text, position):
+                self._end(state, depth)
+                position = match.end()
+                if match[0] == "\n":
+                    position = self._here_docs(text, position, state, depth)
+            elif char == "(":
+                position = self._open(text, position, state, depth)
+            elif char == ")":
+                if self._closes(state, depth) and inner:
+                    self.followed &= not state.here
+                    return position
                 position += 1
             elif char == "#":
                 end = text.find("\n", position)
                 position = len(text) if end < 0 else end
-            elif _REDIRECT.match(text, position):
-                position = self._redirect(text, position)
-                redirected = True
             else:
                 start = position
                 word, position = self._word(text, position, depth)
-                raw = text[start:position]
-                if redirected:
-                    self.targets.append(word)
-                    redirected = False
-                elif _BRACES.fullmatch(raw):
-                    words += word[1:-1].split(",")
-                else:
-                    words.append(word)
-        self._end(words, depth)
+                self._take(state, text[start:position], word)
+        self._end(state, depth)
+        if inner:
+            self._lose()
+        return len(text)
 
-    def _redirect(self, text: str, position: int) -> int:
+    def _redirect(self, state: _State, operator: str) -> None:
         self.certain = False
-        match = _REDIRECT.match(text, position)
-        return match.end() if match else position + 1
+        state.redirect = "<" if state.plain else operator
+        if state.redirect in ("<<", "<<-"):
+            state.here.append(_HereDoc(state.words, operator == "<<-"))
 
-    def _end(self, words: list[str], depth: int) -> None:
+    def _take(self, state: _State, raw: str, word: str) -> None:
+        """A whole word: of the command, or of the redirect before it."""
+        if _SUBSCRIPT.match(raw):  # goes on to its `]`, whatever stands between
+            self._lose()
+        if state.redirect in ("<<", "<<-"):
+            state.here[-1].end = word
+            state.here[-1].quoted = bool(set("'\"\\") & set(raw))
+        elif state.redirect == "<<<":
+            state.fed.append(word)
+        elif state.redirect:
+            self.targets.append(word)
+        else:
+            state.words += expanded(raw, word)
+        state.redirect = ""
+
+    def _open(self, text: str, position: int, state: _State, depth: int) -> int:
+        """A subshell, a function, an array or arithmetic."""
+        self.certain = False
+        array = position > 0 and text[position - 1] == "=" and bool(state.words)
+        if not array and not text.startswith("((", position):
+            self._end(state, depth)
+            state.parens += 1
+            return position + 1
+        end = self._run(text, position + 1, depth + 1, inner=True, plain=True)
+        if not array:
+            self._check_arithmetic(text, position + 2, end)
+        return end + 1
+
+    def _check_arithmetic(self, text: str, start: int, end: int) -> None:
+        """`((` may also begin a subshell in a subshell."""
+        self.followed &= text[end - 1 : end + 1] == "))" and not set(";\n") & set(text[start:end])
+
+    def _closes(self, state: _State, depth: int) -> bool:
+        """Take a `)`; whether it closes more than was opened in this part."""
+        self.certain = False
+        pattern = bool(state.cases and not state.parens)
+        self._end(state, depth, named=not pattern)
+        if state.parens:
+            state.parens -= 1
+            return False
+        return not state.cases
+
+    def _end(self, state: _State, depth: int, *, named: bool = True) -> None:
+        words, fed = state.words, state.fed
+        state.words, state.fed, state.redirect = [], [], ""
         if not words:
             return
         command = tuple(words)
         self.commands.append(command)
-        if command[0] in KEYWORDS or _ASSIGNMENT.match(command[0]):
+        if command[0] in KEYWORDS or ASSIGNMENT.match(command[0]):
             self.certain = False
-        if name_of(command[0]) == "find" and any(map(FIND_ACTS.fullmatch, command)):
+        for word in command:
+            state.cases += (word == "case") - (word == "esac" and state.cases > 0)
+            if word not in KEYWORDS or word == "case":
+                break
+        if name_of(command[0]) == "find" and any(map(_FIND_ACTS.fullmatch, command)):
             self.certain = False
+        if named and not state.plain:
+            known = all(is_known(form) for form in unwrapped(command) if form)
+            self.followed &= known and "expand_aliases" not in command
+        if runs_its_input(command):
+            self.followed &= bool(fed) or any(here.words is words for here in state.here)
+            self.certain = False
+            for script in fed:
+                self.read(script, depth + 1)
         for script in nested_scripts(command):
             self.certain = False
             self.read(script, depth + 1)
+
+    def _here_docs(self, text: str, position: int, state: _State, depth: int) -> int:
+        """Pass over the bodies that begin here; read those that a shell runs."""
+        for here in state.here:
+            start, joined, last = position, False, len(text)
+            while position < len(text):
+                end = text.find("\n", position)
+                end = len(text) if end < 0 else end
+                line, begin = text[position:end], position
+                position = min(end + 1, len(text))
+                if not joined and (line.lstrip("\t") if here.dashed else line) == here.end:
+                    last = begin
+                    break
+                slashes = len(line) - len(line.rstrip("\\"))
+                joined = not here.quoted and slashes % 2 == 1
+            else:
+                self._lose()
+            body = text[start:last]
+            if runs_its_input(tuple(here.words)):
+                self.read(body, depth + 1)
+            elif not here.quoted:
+                self._expansions(body, depth)
+        state.here = []
+        return position
+
+    def _expansions(self, body: str, depth: int) -> None:
+        position = 0
+        while position < len(body):
+            if body[position] in "$`":
+                position = self._expansion(body, position, depth, quoted=True)[1]
+            else:
+                position += 2 if body[position] == "\\" else 1
 
     def _word(self, text: str, position: int, depth: int) -> tuple[str, int]:
         """One word with its quotes resolved, and where it ends."""
@@ -215,15 +264,18 @@ class _Reader:
                 word.append(escaped if escaped != "\n" else "")
                 position += 2
             elif char == "'":
-                end = self._closing(text, position + 1, "'")
+                end = text.find("'", position + 1)
+                if end < 0:
+                    self._lose()
+                    end = len(text)
                 word.append(text[position + 1 : end])
                 position = end + 1
             elif char == '"':
                 quoted, position = self._double(text, position + 1, depth)
                 word.append(quoted)
             elif char in "$`":
-                expanded, position = self._expansion(text, position, depth)
-                word.append(expanded)
+                kept, position = self._expansion(text, position, depth)
+                word.append(kept)
             else:
                 self.certain &= not (char == "{" and _EXPANDS.match(text, position))
                 word.append(char)
@@ -234,57 +286,82 @@ class _Reader:
         quoted: list[str] = []
         while position < len(text) and text[position] != '"':
             if text[position] == "\\" and text[position + 1 : position + 2] in _QUOTED_ESCAPES:
-                quoted.append(text[position + 1].rstrip("\n"))
+                quoted.append(text[position + 1 : position + 2].rstrip("\n"))
                 position += 2
             elif text[position] in "$`":
-                expanded, position = self._expansion(text, position, depth)
-                quoted.append(expanded)
+                kept, position = self._expansion(text, position, depth, quoted=True)
+                quoted.append(kept)
             else:
                 quoted.append(text[position])
                 position += 1
         if position >= len(text):
-            self.certain = False
+            self._lose()
         return "".join(quoted), position + 1
 
-    def _expansion(self, text: str, position: int, depth: int) -> tuple[str, int]:
+    def _expansion(
+        self, text: str, position: int, depth: int, *, quoted: bool = False
+    ) -> tuple[str, int]:
         """`$x`, `${x}`, `$(…)`, backticks and `$'…'`: kept as written, what they run is read."""
         following = text[position + 1 : position + 2]
-        if text[position] == "$" and (following in ("", '"') or following.isspace()):
-            return ("$" if following != '"' else ""), position + 1
+        if text[position] == "$":
+            if following == '"':
+                return "$" if quoted else "", position + 1
+            if (following in ("", "'") and (quoted or not following)) or following.isspace():
+                return "$", position + 1
         self.certain = False
         if text[position] == "`":
-            end = self._closing(text, position + 1, "`")
-            self.read(text[position + 1 : end].replace("\\`", "`"), depth + 1)
+            end = self._matched(_BACKTICKED, text, position + 1)
+            escaped = r"\\([`\\$\"])" if quoted else r"\\([`\\$])"
+            self.read(re.sub(escaped, r"\1", text[position + 1 : end]), depth + 1)
             return text[position : end + 1], end + 1
         if following == "'":
-            end = self._closing(text, position + 2, "'")
-            return text[position + 2 : end], end + 1
-        if following in "({":
-            end = self._balanced(text, position + 1, following, ")" if following == "(" else "}")
-            inner = text[position + 2 : end]
-            # `${x:-$(…)}` may run something too; its own text holds the substitution.
-            if following == "(" or "$(" in inner or "`" in inner:
-                self.read(inner.partition("$(")[2] if following == "{" else inner, depth + 1)
+            end = self._matched(_ANSI_QUOTED, text, position + 2)
+            return _ANSI_ESCAPE.sub(_unescaped, text[position + 2 : end]), end + 1
+        if following == "(":
+            plain = text.startswith("((", position + 1)
+            end = self._run(text, position + 2, depth + 1, inner=True, plain=plain)
+            if plain:
+                self._check_arithmetic(text, position + 3, end)
             return text[position : end + 1], end + 1
+        if following == "{":
+            end = self._parameter(text, position + 2, depth, quoted)
+            return text[position : end + 1], end + 1
+        self.followed &= following != "["
         return "$", position + 1
 
-    def _closing(self, text: str, start: int, mark: str) -> int:
-        end = text.find(mark, start)
-        while mark == "`" and end > 0 and text[end - 1] == "\\":
-            end = text.find(mark, end + 1)
-        if end < 0:
-            self.certain = False
+    def _parameter(self, text: str, position: int, depth: int, quoted: bool) -> int:
+        """Where a `${…}` ends; `${x:-$(…)}` runs something too."""
+        if depth > _DEPTH:
+            self._lose()
             return len(text)
+        while position < len(text) and text[position] != "}":
+            char = text[position]
+            if char == '"':
+                position = self._double(text, position + 1, depth + 1)[1]
+            elif char in "$`":
+                position = self._expansion(text, position, depth + 1, quoted=quoted)[1]
+            elif char == "'":
+                self.followed &= not quoted  # they quote in some of its forms only
+                end = -1 if quoted else text.find("'", position + 1)
+                position = max(end, position) + 1
+            else:
+                position += 2 if char == "\\" else 1
+        if position >= len(text):
+            self._lose()
+        return min(position, len(text))
+
+    def _matched(self, inside: re.Pattern[str], text: str, start: int) -> int:
+        """Where a quoted part ends; a text that ends before it does is not understood."""
+        match = inside.match(text, start)
+        end = match.end() if match else start
+        if end >= len(text):
+            self._lose()
         return end
 
-    def _balanced(self, text: str, start: int, opening: str, closing: str) -> int:
-        depth = 0
-        for position in range(start, len(text)):
-            if text[position] == opening:
-                depth += 1
-            elif text[position] == closing:
-                depth -= 1
-                if not depth:
-                    return position
-        self.certain = False
-        return len(text)
+
+def _unescaped(match: re.Match[str]) -> str:
+    if digits := match[1] or match[2]:
+        return chr(int(digits, 16))
+    if match[3]:
+        return chr(int(match[3], 8) & 0xFF)
+    return {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a"}.get(match[4], match[4])

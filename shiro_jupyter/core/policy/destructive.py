@@ -6,17 +6,31 @@ import posixpath
 import re
 from functools import lru_cache
 
-from .commands import Words, name_of, read_command, unwrapped
+from .commands import read_command
+from .launchers import Words, name_of, unwrapped
 
 # Folders whose loss takes the machine or the user's whole home with them.
 _SYSTEM = frozenset(
     """/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var
     /Applications /Library /System /Users /Volumes""".split()  # noqa: SIM905
 )
-_HOME = re.compile(r"~[\w-]*|\$HOME|\$\{HOME(?::[^}]*)?\}")
-_DISK = re.compile(r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|md\d|dm-\d|mapper/)")
+_HOME = re.compile(r"~[\w-]*|\$HOME|\$\{HOME(?:[:%#][^}]*)?\}")
+# Somebody's home, or one's own wherever it is, spelt out.
+_HOMES = re.compile(r"/(?:home|Users)/[^/]+")
+_GLOBBED = re.compile(r"/(?:[*?.]|\[[!^]?\.\])+")
+_DISK = re.compile(
+    r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|disk/by-|md\d|dm-\d|mapper/)"
+)
 # A bounded name: a long text must not be searched in quadratic time.
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})(?:\(\))?\{\1\|\1&\};?\1")
+_NAMES = re.compile(
+    r"(?<![\w-])(?:rm|shred|dd|wipefs|blkdiscard|mke2fs|mkfs[\w.]*)(?![\w-])|-delete"
+)
+
+
+def names_destruction(command: str) -> bool:
+    """Whether a word stands in the text, wherever, that is able to destroy."""
+    return bool(_NAMES.search(command))
 
 
 @lru_cache(256)
@@ -27,30 +41,38 @@ def destruction(command: str) -> str:
         return "a fork bomb"
     if any(_DISK.match(posixpath.normpath(target)) for target in reading.targets):
         return "writes over a disk"
+    folder = "."
     for words in reading.commands:
-        for form in unwrapped(words):
-            if found := _destroys(form):
+        for form in filter(None, unwrapped(words)):
+            if found := _destroys(form, folder):
                 return found
+            if name_of(form[0]) == "cd":
+                folder = next((word for word in form[1:] if word[:1] != "-"), "~")
     return ""
 
 
-def _destroys(words: Words) -> str:
-    if not words:
-        return ""
+def _destroys(words: Words, folder: str) -> str:
+    """`folder` is where the line went before, as it is written there."""
     command, operands = name_of(words[0]), [word for word in words[1:] if word[:1] != "-"]
+    if _is_whole(folder):
+        operands = [
+            each if each[:1] in ("/", "~", "$") else f"{folder}/{each}" for each in operands
+        ]
     whole = [operand for operand in operands if _is_whole(operand)]
     if command == "rm" and whole and _has(words, "rR", "--recursive"):
         return f"removes {whole[0]}"
     if command in ("chmod", "chown", "chgrp") and whole and _has(words, "R", "--recursive"):
         return f"changes the rights of all of {whole[0]}"
-    if command in ("mv", "shred") and any(map(_is_whole, operands[: len(operands) - 1] or whole)):
+    target = words[words.index("-t") + 1 :][:1] if "-t" in words else tuple(operands[-1:])
+    moved = operands if command == "shred" else [each for each in operands if each not in target]
+    if command in ("mv", "shred") and whole and any(map(_is_whole, moved)):
         return f"takes {whole[0]} away"
     if command == "find" and whole and _finds_and_removes(words):
         return f"removes what is below {whole[0]}"
-    if command.startswith("mkfs") or command == "wipefs":
+    if command.startswith("mkfs") or command in ("mke2fs", "wipefs", "blkdiscard"):
         return "wipes a file system"
     written = [word[3:] for word in words if word.startswith("of=")] if command == "dd" else []
-    overwritten = operands if command in ("shred", "tee", "cp") else written
+    overwritten = operands if command in ("shred", "tee", "cp", "truncate") else written
     if any(_DISK.match(posixpath.normpath(target)) for target in overwritten):
         return "writes over a disk"
     if command == "kill" and words[-1] == "-1" and len(words) > 2:
@@ -61,17 +83,18 @@ def _destroys(words: Words) -> str:
 def _is_whole(operand: str) -> bool:
     """`/`, a top-level system folder or a home, also with `/*` behind and dots inside."""
     if home := _HOME.match(operand):
-        rest = posixpath.normpath("/" + operand[home.end() :])
+        rest = posixpath.normpath("/" + operand[home.end() :].lstrip("/"))
         # `~user/x` is one folder; a match must end at a slash or at the end.
         if operand[home.end() : home.end() + 1] not in ("", "/"):
             return False
-        return bool(re.fullmatch(r"/+[*?.]*", rest))
+        return rest == "/" or bool(_GLOBBED.fullmatch(rest))
     if not operand.startswith("/"):
         return False
     path = "/" + posixpath.normpath(operand).lstrip("/")
-    if re.fullmatch(r"/[*?.]+", path):
+    if _GLOBBED.fullmatch(path):
         return True
-    return re.sub(r"/[*?.]+$", "", path) in _SYSTEM
+    path = re.sub(rf"{_GLOBBED.pattern}$", "", path)
+    return path in _SYSTEM or bool(_HOMES.fullmatch(path)) or path == posixpath.expanduser("~")
 
 
 def _has(words: Words, letters: str, long: str) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .destructive import destruction
+from .commands import read_command
+from .destructive import destruction, names_destruction
 from .rules import Rules, permits, restricts
 from .subjects import Subject
 
@@ -62,6 +63,8 @@ class Gate:
             return _ALLOW
         if self.mode == "plan" and subject.access != "read":
             return Decision("deny", PLAN_REFUSAL)
+        if self._may_hide_denied(subject):
+            return _ALLOW if subject.grant_key in grants else _ASK
         if self.mode == "yolo" and self.yolo:
             return _ALLOW
         if restricts(self.rules.ask, subject):
@@ -78,6 +81,15 @@ class Gate:
                 if what := destruction(text):
                     return f"Denied in every mode: this {what}."
         return ""
+
+    def _may_hide_denied(self, subject: Subject) -> bool:
+        """A command that cannot be followed may run what is denied: then a person looks at it,
+        whatever the mode. One that only redirects, expands or loops can be followed."""
+        return subject.access == "shell" and any(
+            (any(rule.names(subject) for rule in self.rules.deny) or names_destruction(text))
+            and not read_command(text).followed
+            for text in subject.texts
+        )
 
     def _goes_without_asking(self, subject: Subject) -> bool:
         if subject.access == "read":

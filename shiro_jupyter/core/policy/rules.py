@@ -16,11 +16,13 @@ from functools import lru_cache
 from typing import get_args
 
 from ..errors import SettingsError
-from .commands import Reading, Words, name_of, read_command, unwrapped
+from .commands import Reading, read_command
+from .launchers import Words, launched, name_of, unwrapped
 from .subjects import Access, Subject
 
 _RULE = re.compile(r"\s*([A-Za-z_*][\w*-]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
+_GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env")
 _PATH_CLASSES = ("read", "write", "session")
 
 
@@ -95,18 +97,34 @@ def permits(rules: Iterable[Rule], subject: Subject) -> bool:
     if subject.access in _PATH_CLASSES:
         fits = [_path_pattern(rule.pattern, False) for rule in mine]
         return all(any(fit.fullmatch(text) for fit in fits) for text in subject.texts)
-    patterns = [_text_pattern(rule.pattern) for rule in mine]
-    parts: list[str] = []
-    for text in subject.texts:
-        if subject.access == "kernel":
-            parts.append(text)
-            continue
-        reading = _read(text)
-        if not reading.certain:
-            # Only a rule for everything, or for this very text, covers what cannot be read.
-            return any(rule.pattern in ("*", text.strip()) for rule in mine)
-        parts += [" ".join(words) for words in reading.commands]
-    return bool(parts) and all(any(each.fullmatch(part) for each in patterns) for part in parts)
+    return all(_text_permitted(text, subject.access, mine) for text in subject.texts)
+
+
+def _text_permitted(text: str, access: Access, mine: list[Rule]) -> bool:
+    if access == "kernel":
+        return any(_text_pattern(rule.pattern).fullmatch(text) for rule in mine)
+    reading = _read(text)
+    if not reading.certain:
+        # Only a rule for everything, or for this very text, covers what cannot be read.
+        return any(rule.pattern in ("*", text.strip()) for rule in mine)
+    return bool(reading.commands) and all(_is_permitted(each, mine) for each in reading.commands)
+
+
+def _is_permitted(words: Words, mine: list[Rule]) -> bool:
+    """By a rule that names what is launched too, or by one for each: `timeout *` alone allows
+    nothing to be launched."""
+    text = " ".join(words)
+    return any(
+        rule.pattern == "*"
+        or all(
+            len(rule.pattern.partition("*")[0]) > len(text) - len(" ".join(inner))
+            or _is_permitted(inner, mine)
+            for inner in launched(words)
+            if inner
+        )
+        for rule in mine
+        if _text_pattern(rule.pattern).fullmatch(text)
+    )
 
 
 def _command_fits(pattern: str, text: str, access: Access) -> bool:
@@ -115,22 +133,48 @@ def _command_fits(pattern: str, text: str, access: Access) -> bool:
         return True
     if access == "kernel":
         return False
-    canonical = _text_pattern(" ".join(_canonical(tuple(pattern.split()))))
     for words in _read(text).commands:
-        for form in unwrapped(words):
-            if fits.fullmatch(" ".join(form)):
-                return True
-            named = (name_of(form[0]), *form[1:]) if form else ()
-            if canonical.fullmatch(" ".join(_canonical(named))):
+        for form in filter(None, unwrapped(words)):
+            named = (name_of(form[0]), *form[1:])
+            if fits.fullmatch(" ".join(form)) or _fits_in_any_order(pattern, named):
                 return True
     return False
 
 
-def _canonical(words: Words) -> Words:
-    """`rm -r x -f` and `rm -fr x` alike: short flags in one cluster behind the command."""
-    flags = sorted({letter for w in words[1:] if _SHORT_FLAGS.fullmatch(w) for letter in w[1:]})
-    rest = [word for word in words[1:] if not _SHORT_FLAGS.fullmatch(word)]
-    return (*words[:1], *(["-" + "".join(flags)] if flags else []), *rest)
+def _fits_in_any_order(pattern: str, words: Words) -> bool:
+    """`rm -rf *` fits `rm x -f -r`, and `git push *` fits `git -C . push`: the flags of the
+    pattern stand somewhere, the other words as they are written."""
+    wanted, given = tuple(pattern.split()), _without_global_options(words)
+    bare = " ".join(word for word in wanted if not _is_flag(word))
+    if not _text_pattern(bare).fullmatch(" ".join(w for w in given if not _is_flag(w))):
+        return False
+    flags, others = _flags(wanted), _flags(given)
+    return flags <= others if pattern.endswith("*") else flags == others
+
+
+def _without_global_options(words: Words) -> Words:
+    """What stands between `git` and its command."""
+    if words[0] != "git":
+        return words
+    rest = list(words[1:])
+    while rest and rest[0].startswith("-"):
+        if rest.pop(0) in _GIT_VALUED and rest:
+            rest.pop(0)
+    return ("git", *rest)
+
+
+def _is_flag(word: str) -> bool:
+    return word[:1] == "-" and word.strip("-") != "" and "*" not in word
+
+
+def _flags(words: Words) -> set[str]:
+    """Short ones letter by letter: `-rf` and `-f -r` alike."""
+    return {
+        flag
+        for word in words
+        if _is_flag(word)
+        for flag in (word[1:] if _SHORT_FLAGS.fullmatch(word) else [word])
+    }
 
 
 @lru_cache(256)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiro_jupyter.core.policy.commands import read_command, unwrapped
+from shiro_jupyter.core.policy.commands import read_command
 from shiro_jupyter.core.policy.destructive import destruction
+from shiro_jupyter.core.policy.launchers import unwrapped
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,7 @@ def test_a_line_is_split_into_its_commands(text: str, commands: list[str]) -> No
         "echo a{b,c}",
         "echo {1..3}",
         "echo {a}b,c}",
+        "a[;]",
         "echo {a{b}c,d}",
         "echo {a'{',b}",
         "ls \\",
@@ -94,6 +96,36 @@ def test_what_could_run_or_write_more_is_uncertain(text: str) -> None:
         "echo ${x:-$(touch it)}",
         "x=1; touch it",
         "bash -c \"bash -c 'touch it'\"",
+        "cat >n.md <<'EOF'\nit's\nEOF\ntouch it",
+        "cat <<EOF\nit's\nEOF\ntouch it",
+        'cat <<-\\EOF\n\t"it\n\tEOF\ntouch it',
+        "cat <<EOF\nit's $(touch it)\nEOF",
+        "cat <<EOF\nit's \\\nEOF\n`touch it`\nEOF",
+        "git commit -m \"$(cat <<'EOF'\nit's :)\nEOF\n)\"; touch it",
+        "bash <<EOF\ntouch it\nEOF",
+        "sudo bash -s <<'EOF'\ntouch it\nEOF",
+        "bash <<< 'touch it'",
+        ". /dev/stdin <<< 'touch it'",
+        'echo "in $\'s"; touch it',
+        "echo $'it\\'s'; touch it",
+        "$'t\\x6fuch' it",
+        "echo $(echo ')'; touch it; echo '\"')",
+        "echo $(case a in a) touch it;; esac)",
+        'echo "${x:-"}"}"; touch it',
+        "echo ${y:-`touch it`}",
+        "echo $((1 << 2))\ntouch it",
+        "((x = 1 << 2))\ntouch it",
+        "bash -c -- 'touch it'",
+        "bash -c -e 'touch it'",
+        "bash -c -o pipefail 'touch it'",
+        "env -S'touch it'",
+        "env -vS 'touch it'",
+        "env --split-string='touch it'",
+        "trap 'touch it' EXIT",
+        "flock x -c 'touch it'",
+        "eval 'a=1; touch it'",
+        "git -c alias.x='!touch it' x",
+        "{fd}>f touch it",
     ],
 )
 def test_nested_commands_are_read_too(text: str) -> None:
@@ -110,8 +142,72 @@ def test_what_a_launcher_starts_is_seen() -> None:
         "then touch it",
         "xargs -n 1 touch it",
         "find . -name x -exec touch it",
+        "find . -exec true ; -exec touch it ;",
+        "a[0]=1 touch it",
+        "function f { touch it",
+        "coproc X { touch it",
+        "timeout --signal KILL 5 touch it",
+        "env --chdir / touch it",
+        "nice --adjustment 5 touch it",
+        "nice -n5 touch it",
+        "stdbuf --output L touch it",
+        "sudo --user root touch it",
+        "sudo -nu root touch it",
+        "sudo -- touch it",
+        "flock x touch it",
+        "taskset 1 touch it",
+        "chrt -o 0 touch it",
+        "setarch -R touch it",
+        "uv run --with x touch it",
+        "conda run -n x touch it",
+        "parallel -j 2 touch it",
     ):
-        assert unwrapped(tuple(text.split()))[-1] == ("touch", "it")
+        assert ("touch", "it") in unwrapped(tuple(text.split())), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("c=touch; $c it", "to$@uch it", "to$(true)uch it", "to${z}uch it", "to?ch it"),
+        *("$(echo a/touch) it", "`which touch` it", "env $X it", 'bash -c "$x"', "eval $x"),
+        *("echo 'touch it' | sh", "bash", "source <(echo touch it)", "cat <<EOF | bash -x\nEOF"),
+        *("echo 'open", "cat <<EOF\nno end", "echo $(open", "a\rb", "t{,} it$IFS"),
+        *("shopt -s expand_aliases\nalias q=touch\nq it", "((a) ; (touch it) )"),
+    ],
+)
+def test_a_command_that_may_be_any_is_not_followed(text: str) -> None:
+    assert not read_command(text).followed
+
+
+EVERYDAY = """
+ls > out 2>&1
+cd $HOME/x && A=1 python -m pytest "$x" | tee log
+for f in *.csv; do wc -l "$f"; done
+while read -r x; do echo $x; done < list
+if [ -f x ]; then rm x; fi
+if [[ $x == *.py ]]; then echo y; fi
+case $x in *.py) echo a;; b) echo b;; esac
+f() { echo "$1"; }; f x
+x=$(git rev-parse HEAD); echo "${x:0:8} $((1 + 2))"
+a=(1 "$x" *.csv); echo "${a[@]}"
+git commit -m "$(cat <<'EOF'\\nit's :) done `here`\\nEOF\\n)"
+python3 - <<'EOF'\\nprint("it's")\\nx = {'a': [1]}\\nEOF
+cat > notes.md <<EOF\\nIt's $HOME (or "so\\nEOF
+find . -name '*.pyc' -print0 | xargs -0 -n 1 grep -l x
+find . -name x -exec grep -l y {} +
+"$VENV/bin/python" x.py
+bash script.sh && sh -c 'ls | wc -l' && source .venv/bin/activate
+docker run --rm -v "$PWD:/x" image rm x
+awk '{print $1, $2}' x | sort | uniq -c
+curl -s x | python3 -m json.tool
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", EVERYDAY)
+def test_everyday_commands_are_followed(text: str) -> None:
+    text = text.replace("\\n", "\n")
+    assert read_command(text).followed
+    assert not destruction(text)
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1)))
@@ -231,6 +327,23 @@ dd if=/dev/zero of=/dev/sda
 cat x > /dev/nvme0n1
 :(){ :|:& };:
 function b { b | b& }; b
+cat >n.md <<'EOF'\\nit's\\nEOF\\nrm -rf ~
+bash <<< 'rm -rf /'
+rm -rf /home/alice
+rm -rf /home/alice/*
+rm -rf ${HOME:?}/*
+cd / && rm -rf *
+cd ~; rm -rf .
+rm -rf /{bin,etc}
+rm -rf ~/.[!.]*
+rm -rf ~/{*,.*}
+mv -t /tmp ~
+mv ~ /tmp/x
+cat x > /dev/disk/by-id/y
+mke2fs /dev/sda1
+blkdiscard /dev/sda
+truncate -s 0 /dev/sda
+parallel rm -rf ::: /
 kill -9 -1
 """.strip().splitlines()
 
@@ -239,6 +352,11 @@ rm -rf build
 rm -rf /tmp/x
 rm -rf ~/project/build
 rm -rf ./~
+rm -rf /home/alice/build
+cd ~ && rm -rf build
+cd build && rm -rf *
+mv /tmp/x ~
+mv -t ~ x
 rm file
 rm /
 find . -delete
@@ -258,7 +376,13 @@ cat x > /dev/null
 
 @pytest.mark.parametrize("text", DESTRUCTIVE)
 def test_plain_destruction_is_seen(text: str) -> None:
-    assert destruction(text)
+    assert destruction(text.replace("\\n", "\n"))
+
+
+def test_a_home_is_known_by_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/data/people/me")
+    assert destruction("rm -rf /data/people/me/*")
+    assert not destruction("rm -rf /data/people/me/build")
 
 
 @pytest.mark.parametrize("text", HARMLESS)

@@ -114,3 +114,16 @@ def test_no_mode_allows_what_ask_mode_would_deny() -> None:
         subject = Subject("some_tool", access, ("x",))
         rules = Rules.parse(deny=["some_tool"], allow=["*"])
         assert verdict(Gate(mode, rules, yolo), subject, {subject.grant_key}) == "deny"
+
+
+def test_yolo_asks_where_a_command_may_hide_what_is_denied() -> None:
+    hidden = Subject("bash", "shell", ("c=curl; $c x",))
+    assert verdict(Gate("yolo"), hidden) == "allow"
+    denying = Gate("yolo", Rules.parse(deny=["bash(curl *)"], allow=["bash(*)"]))
+    assert verdict(denying, hidden) == "ask"
+    assert verdict(denying, hidden, {hidden.grant_key}) == "allow"
+    plain = Subject("bash", "shell", ('for f in *.csv; do wc -l "$f" > out; done',))
+    assert verdict(denying, plain) == "allow"
+    assert verdict(Gate("yolo", Rules.parse(deny=["read(x)"])), hidden) == "allow"
+    destructive = Subject("bash", "shell", ("echo 'rm -rf /' | sh",))
+    assert verdict(Gate("yolo"), destructive) == "ask"

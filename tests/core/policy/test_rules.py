@@ -142,6 +142,25 @@ def test_a_denied_command_is_found_in_every_dress(command: str) -> None:
     assert denies("bash(curl *)", bash(command))
 
 
+def test_git_s_own_options_hide_no_command_of_it() -> None:
+    for command in ("git -C . push", "git --no-pager push x", "git -c a=b push", "git push"):
+        assert denies("bash(git push *)", bash(command))
+    for command in ("git reset -q --hard x", "git reset HEAD --hard", "git reset --hard"):
+        assert denies("bash(git reset --hard *)", bash(command))
+    assert not denies("bash(git push *)", bash("git -C push status"))
+    assert not denies("bash(git reset --hard *)", bash("git reset HEAD"))
+    assert not denies("bash(git push)", bash("git push --force"))
+
+
+def test_a_rule_for_a_launcher_does_not_allow_what_it_launches() -> None:
+    rules = [parse_rule("bash(timeout *)"), parse_rule("bash(ls *)")]
+    assert permits(rules, bash("timeout 5 ls -l"))
+    assert not permits(rules, bash("timeout 5 rm x"))
+    assert allows("bash(timeout 5 make *)", bash("timeout 5 make all"))
+    assert allows("bash(*)", bash("timeout 5 rm x"))
+    assert not permits([parse_rule("bash(xargs *)")], bash("xargs rm"))
+
+
 def test_flags_of_a_denied_command_may_stand_in_any_order() -> None:
     for command in ("rm -rf x", "rm -fr x", "rm -r -f x", "rm x -r -f"):
         assert denies("bash(rm -rf *)", bash(command))

@@ -1,0 +1,177 @@
+"""What a simple command starts in its turn: `sudo env A=1 rm x` ends in `rm x`."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+Words = tuple[str, ...]
+
+_RUN = "-n -p -e --name --prefix --cwd --with --python --project --directory --extra --group"
+# Words that run the rest of their line, and their options that take a value of their own.
+_LAUNCHERS: dict[str, frozenset[str]] = {
+    name: frozenset(valued.split())
+    for name, valued in {
+        "sudo": "-u -g -h -p -C -D -R -T -U -r -t --user --group --host --prompt --chdir --role",
+        "doas": "-u -C",
+        "env": "-u -C --unset --chdir",
+        "nice": "-n --adjustment",
+        "ionice": "-c -n --class --classdata",
+        "timeout": "-s -k --signal --kill-after",
+        "stdbuf": "-i -o -e --input --output --error",
+        "xargs": "-I -n -P -L -d -a -E -s --max-args --max-procs --delimiter --arg-file",
+        "parallel": "-j -n -N -a -I --jobs --max-args --arg-file",
+        "flock": "-w -E --timeout --conflict-exit-code",
+        "chrt": "-T -P -D",
+        "exec": "-a",
+        "watch": "-n --interval",
+        "time": "-f -o --format --output",
+        **dict.fromkeys(("uv", "conda", "mamba", "micromamba", "poetry", "pixi", "pipenv"), _RUN),
+        **dict.fromkeys(("taskset", "setarch", "command", "builtin", "nohup", "setsid"), ""),
+        **dict.fromkeys(("busybox", "eval", "caffeinate"), ""),
+    }.items()
+}
+_WITH_RUN = frozenset({"uv", "conda", "mamba", "micromamba", "poetry", "pixi", "pipenv"})
+# Their first operand is no command: a duration, a file, a mask, a priority, a machine.
+_OPERAND = {
+    **dict.fromkeys(("timeout", "flock", "taskset", "chrt"), re.compile("")),
+    "setarch": re.compile(r"x86_64|i\d86|linux\d\d|aarch64|arm|ppc|s390|uname26"),
+}
+# Those that take a script behind a flag with a `c` in it, and those that join one from words.
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "su", "script", "flock"})
+_JOINING = frozenset({"eval", "watch", "parallel"})
+KEYWORDS = frozenset(
+    {"!", "{", "}", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "for"}
+    | {"case", "esac", "in", "select", "function", "coproc", "[["}
+)
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
+# `{rm,-rf,x}` becomes several words.
+_BRACES = re.compile(r"([^\s{}'\"\\$`]*)\{([^{}'\"\\$`]*,[^{}'\"\\$`]*)\}([^\s{}'\"\\$`]*)")
+_GIT_ALIAS = re.compile(r"alias\.[\w-]+=!")
+_UNKNOWN = re.compile(r"[$`*?\[\]{}]")
+_DEPTH = 8
+
+
+def name_of(word: str) -> str:
+    """`/bin/rm` is `rm`."""
+    return PurePosixPath(word).name or word
+
+
+def expanded(raw: str, word: str) -> list[str]:
+    """The words that a braced word stands for; itself where it has no plain braces."""
+    match = _BRACES.fullmatch(raw)
+    return [match[1] + each + match[3] for each in match[2].split(",")] if match else [word]
+
+
+def is_known(words: Words) -> bool:
+    """Whether the command's name is the one that will run, and not made by an expansion."""
+    word = words[0]
+    if word in KEYWORDS or word == "[" or ASSIGNMENT.match(word):
+        return True
+    return not ("$(" in word or "`" in word or _UNKNOWN.search(name_of(word)))
+
+
+def unwrapped(words: Words) -> list[Words]:
+    """The command and all that it launches, outermost first."""
+    forms, layer = [words], [words]
+    for _ in range(_DEPTH):
+        layer = [inner for each in layer for inner in launched(each) if inner]
+        forms += layer
+    return forms
+
+
+def launched(words: Words) -> list[Words]:
+    """What a launcher, a keyword or an assignment in front starts."""
+    if not words:
+        return []
+    first = name_of(words[0])
+    if first in ("case", "for", "select", "[["):
+        return []
+    if first in ("function", "coproc") and "{" in words[:3]:
+        return [words[words.index("{") + 1 :]]
+    if first in KEYWORDS or ASSIGNMENT.match(words[0]):
+        return [words[1:]]
+    if first == "find":
+        acts = [at + 1 for at, word in enumerate(words) if re.match(r"-(?:exec|ok)", word)]
+        return [words[at : _index(words, ";", at)] for at in acts]
+    if first not in _LAUNCHERS:
+        return []
+    rest = list(words[1:])
+    if first in _WITH_RUN:
+        rest = rest[_index(words, "run", 1) :]
+    _drop_options(rest, _LAUNCHERS[first])
+    if rest and first in _OPERAND and _OPERAND[first].match(rest[0]):
+        rest.pop(0)
+        _drop_options(rest, _LAUNCHERS[first])
+    return [tuple(rest)]
+
+
+def _index(words: Words, word: str, start: int) -> int:
+    return words.index(word, start) if word in words[start:] else len(words)
+
+
+def _drop_options(rest: list[str], valued: frozenset[str]) -> None:
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option == "--":
+            break
+        if rest and _takes_the_next(option, valued):
+            rest.pop(0)
+
+
+def _takes_the_next(option: str, valued: frozenset[str]) -> bool:
+    """`-u x` and `-nu x` do, `-ux` does not."""
+    if option.startswith("--"):
+        return option in valued
+    letters = option[1:]
+    found = next((at for at, each in enumerate(letters) if f"-{each}" in valued), -1)
+    return found >= 0 and found == len(letters) - 1
+
+
+def nested_scripts(words: Words) -> list[str]:
+    """Arguments that a shell, `eval` or `trap`, here or behind a launcher, runs as a script."""
+    scripts: list[str] = []
+    for form in unwrapped(words):
+        first = name_of(form[0]) if form else ""
+        if first in _SHELLS:
+            scripts += _shell_script(form)
+        if first in _JOINING:
+            rest = (launched(form) or [()])[0]
+            scripts += rest[1:] if rest[:1] == (":::",) else [" ".join(rest)]
+        elif first == "env":
+            for word, following in pairwise((*form, "")):
+                if split := re.fullmatch(r"(?:-[iv0]*S|--split-string(?:=|\Z))(.*)", word, re.S):
+                    scripts.append(split[1] or following)
+        elif first == "git":
+            scripts += [word.partition("!")[2] for word in form if _GIT_ALIAS.match(word)]
+        elif first == "trap":
+            scripts += [word for word in form[1:] if word[:1] != "-"][:1]
+    return scripts
+
+
+def _shell_script(form: Words) -> list[str]:
+    """What stands behind `-c`, also where other options come between."""
+    for at, flag in enumerate(form):
+        if flag.startswith("--") and "command=" in flag:
+            return [flag.partition("=")[2]]
+        if not re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*|--(?:session-)?command", flag):
+            continue
+        rest = list(form[at + 1 :])
+        while rest and rest[0][:1] in ("-", "+"):
+            if rest.pop(0) in ("-o", "-O", "+o", "+O"):
+                rest = rest[1:]
+        return rest[:1]
+    return []
+
+
+def runs_its_input(words: Words) -> bool:
+    """A shell, or `source`, that is given no script: it runs what it is fed."""
+    for form in unwrapped(words):
+        first = name_of(form[0]) if form else ""
+        if first not in (_SHELLS - {"flock", "script"}) | {".", "source"} or _shell_script(form):
+            continue
+        operands = [word for word in form[1:] if word[:1] not in ("-", "+")]
+        if first == "su" or operands in ([], ["/dev/stdin"]) or "-s" in form:
+            return "--version" not in form and "--help" not in form
+    return False
