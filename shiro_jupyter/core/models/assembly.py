@@ -7,6 +7,7 @@ stream stands for; whoever reads the stream feeds it and asks for `finished()` a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -89,6 +90,29 @@ class CallIds:
         return call_id
 
 
+class _Brackets:
+    """Whether the brackets of a JSON text are closed, told piece by piece."""
+
+    _MARKS = re.compile(r'\\.|\\|["{}\[\]]', re.DOTALL)
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._depth = 0
+        self._quoted = False
+        self._half = ""  # a backslash whose character is still to come
+
+    def feed(self, piece: str) -> None:
+        piece, self._half = self._half + piece, ""
+        for mark in self._MARKS.findall(piece):
+            if mark == "\\":
+                self._half = mark
+            elif mark == '"':
+                self._quoted = not self._quoted
+            elif mark[0] != "\\" and not self._quoted:
+                self._depth += 1 if mark in "{[" else -1
+                self.closed = self.closed or self._depth <= 0
+
+
 @dataclass
 class _Slot:
     """A call as it streams: the wire's id and index, and ours once the name is known."""
@@ -98,16 +122,26 @@ class _Slot:
     name: str = ""
     call_id: str = ""
     pieces: list[str] = field(default_factory=list)
+    _brackets: _Brackets = field(default_factory=_Brackets)
+    _seen: int = 0  # pieces whose brackets are counted
+    _whole: bool | None = None
 
     @property
     def arguments(self) -> str:
         return "".join(self.pieces)
 
     def is_whole(self) -> bool:
-        try:
-            return isinstance(json.loads(self.arguments), dict)
-        except (ValueError, RecursionError):
-            return False
+        """Whether the arguments are a JSON object. May be asked at each piece: only new ones are
+        looked at, and all are parsed but once, where the first object is closed."""
+        for piece in self.pieces[self._seen :]:
+            self._brackets.feed(piece)
+        self._seen = len(self.pieces)
+        if self._brackets.closed and self._whole is None:
+            try:
+                self._whole = isinstance(json.loads(self.arguments), dict)
+            except (ValueError, RecursionError):
+                self._whole = False
+        return bool(self._whole)
 
 
 class ChatAssembly:

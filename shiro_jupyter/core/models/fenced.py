@@ -57,17 +57,38 @@ def lone_call(text: str, names: set[str]) -> tuple[str, str] | None:
     return (name, arguments) if arguments_object(str(arguments)) == arguments else None
 
 
-def may_be_call(text: str) -> bool:
-    """Whether a text that began like this can still become a lone call."""
-    text = text.lstrip()
-    for opener in _OPENERS:
-        if opener.startswith(text):
-            return True
-        if text.startswith(opener):
-            body = text if opener == "{" else text.removeprefix(opener).lstrip()
-            _, closed, rest = body.partition(f"\n{_FENCE}")
-            return body[:1] in ("", "{") and not (closed and rest.strip())
-    return False
+class Held:
+    """Text of a reply that may still become a lone call; each piece is looked at once."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._start: str | None = ""  # what opens no call yet; None once one is open
+        self._end = ""  # the last characters: a fence may be half here
+        self._closed = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def add(self, text: str) -> bool:
+        """Whether all the text so far can still become a lone call."""
+        self._pieces.append(text)
+        if self._start is not None:
+            text = (self._start + text).lstrip()
+            opener = next((each for each in _OPENERS if text.startswith(each)), None)
+            if opener is None:
+                self._start = text
+                return any(each.startswith(text) for each in _OPENERS)
+            text = text if opener == "{" else text.removeprefix(opener).lstrip()
+            if text[:1] != "{":
+                self._start = opener
+                return not text
+            self._start = None
+        if not self._closed:
+            seen = self._end + text
+            _, fence, text = seen.partition(f"\n{_FENCE}")
+            self._end, self._closed = seen[-len(_FENCE) :], bool(fence)
+        return not (self._closed and text.strip())
 
 
 class RescuingAssembly:
@@ -77,7 +98,7 @@ class RescuingAssembly:
         self._request = request
         self._inner = inner or ChatAssembly(request)
         self._names = {tool.name for tool in request.tools}
-        self._held = ""
+        self._held = Held()
         self._holds = bool(self._names)
         self._call: Call | None = None
 
@@ -91,8 +112,7 @@ class RescuingAssembly:
             if isinstance(piece, CallPiece):
                 pieces += self._release()
             if isinstance(piece, TextPiece) and self._holds:
-                self._held += piece.text
-                if not may_be_call(self._held):
+                if not self._held.add(piece.text):
                     pieces += self._release()
             else:
                 pieces.append(piece)
@@ -109,7 +129,7 @@ class RescuingAssembly:
 
     def _settle(self) -> list[Piece]:
         """The model has finished: the held text is a call, or it is shown."""
-        found = lone_call(self._held, self._names)
+        found = lone_call(self._held.text, self._names)
         if found is None:
             return self._release()
         self._holds = False
@@ -120,7 +140,7 @@ class RescuingAssembly:
 
     def _release(self) -> list[Piece]:
         self._holds = False
-        held, self._held = self._held, ""
+        held, self._held = self._held.text, Held()
         return [TextPiece(held)] if held else []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -64,6 +65,23 @@ def test_an_id_that_no_endpoint_takes_back_is_made_anew(odd: str) -> None:
         delta(part("look", "{}", id="b", index=1)),
     ]
     assert [call_id for call_id, _, _ in calls_of(chunks)] == ["call_3_2_1", "b"]
+
+
+def test_long_arguments_cost_no_more_a_piece_than_short_ones() -> None:
+    """Where the name comes with each, every piece may begin a call of its own."""
+    said = ['{"rows": [', *(f'"row {at} of \\"many\\" }}", ' for at in range(40_000)), "0]}"]
+    begun = time.process_time()
+    (call,) = calls_of([delta(part("look", each, index=0)) for each in said])
+    assert call[2] == "".join(said)
+    assert time.process_time() - begun < 4
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_brackets_and_quotes_within_arguments_end_no_call(size: int) -> None:
+    said = json.dumps({"a": '}]\\"{', "b": [{"c": "\\"}]})
+    parts = [said[at : at + size] for at in range(0, len(said), size)]
+    calls = calls_of([delta(part("look", each, index=0)) for each in [*parts, *parts]])
+    assert [arguments for _, _, arguments in calls] == [said, said]
 
 
 def test_text_reasoning_calls_and_usage_in_the_order_given() -> None:

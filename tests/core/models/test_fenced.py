@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from shiro_jupyter.core.models.base import (
     TextPiece,
     ToolSpec,
 )
-from shiro_jupyter.core.models.fenced import FencedCalling, RescuingAssembly, lone_call
+from shiro_jupyter.core.models.fenced import FencedCalling, Held, RescuingAssembly, lone_call
 from shiro_jupyter.core.models.profiles import Profile
 from shiro_jupyter.core.transcript import Assistant, Call, Item, Result, User
 
@@ -113,6 +114,28 @@ def test_a_native_call_beside_held_text_stays_the_call() -> None:
 def test_no_character_is_lost_or_doubled(text: str, size: int) -> None:
     pieces, _ = heard(*[text[at : at + size] for at in range(0, len(text), size)])
     assert shown(pieces) == text
+
+
+_TOKENS = st.sampled_from(
+    ["`", "```", "json", "tool_call", "<tool_call>", "\n", " ", "{", "}", "x"]
+)
+
+
+@given(st.lists(_TOKENS, max_size=16), st.integers(1, 7))
+def test_text_is_held_alike_however_it_is_cut(tokens: list[str], size: int) -> None:
+    text, held = "".join(tokens), Held()
+    for at in range(0, len(text), size):
+        may_be_call = held.add(text[at : at + size])
+        assert may_be_call is Held().add(text[: at + size])
+        if not may_be_call:
+            break
+
+
+def test_a_long_answer_in_json_costs_no_more_a_piece_than_a_short_one() -> None:
+    pieces = ['{"rows": [', *(f'{{"row": {at}, "value": "abcdefghij"}},\n' for at in range(60_000))]
+    begun = time.process_time()
+    assert shown(heard(*pieces)[0]) == "".join(pieces)
+    assert time.process_time() - begun < 4
 
 
 def test_arguments_stay_as_they_were_written() -> None:
