@@ -21,12 +21,13 @@ class LiveKernel:
 
     async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
         owner = CURRENT.get()
+        how = (self.shell, code, output, *([owner.cleared] if owner else []))
         if owner:
             owner.hide()
         try:
             self._job = self.main.put(
-                lambda: run_on_main_sync(self.shell, code, output),
-                awaited=lambda: run_on_main(self.shell, code, output),
+                lambda: run_on_main_sync(*how),
+                awaited=lambda: run_on_main(*how),
                 owner=owner,
             )
             result: CodeResult = await self.main.result(self._job)

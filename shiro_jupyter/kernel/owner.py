@@ -72,6 +72,11 @@ class Owner(Errand):
         if isinstance(self.view, TextView):
             self.context.run(self.view.hide)
 
+    def cleared(self) -> None:
+        """The output of the cell is gone, and the view's display with it."""
+        if isinstance(self.view, CellView):
+            self.view.forget()
+
     def show(self) -> None:
         if isinstance(self.view, TextView):
             self.context.run(self.view.show)

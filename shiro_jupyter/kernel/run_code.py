@@ -92,13 +92,24 @@ class Live(Protocol):
         ...
 
 
-async def run_on_main(shell: Any, code: str, output: Callable[[str], None]) -> CodeResult:
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    """In the place of a hook that would number or store the value."""
+
+
+async def run_on_main(
+    shell: Any,
+    code: str,
+    output: Callable[[str], None],
+    cleared: Callable[[], None] = _nothing,
+) -> CodeResult:
     """Run code on the main thread, in a task of the running event loop: top-level await works.
+
+    `output` is told what it prints, `cleared` when it has the cell's output cleared.
 
     An interrupt is a KeyboardInterrupt raised in that task, or its cancellation; either is
     answered by a result that says so.
     """
-    job = _Job(shell, code, output)
+    job = _Job(shell, code, output, cleared)
     with job.guarded():
         if job.awaits():
             await job.execute()
@@ -107,12 +118,17 @@ async def run_on_main(shell: Any, code: str, output: Callable[[str], None]) -> C
     return job.outcome()
 
 
-def run_on_main_sync(shell: Any, code: str, output: Callable[[str], None]) -> CodeResult:
+def run_on_main_sync(
+    shell: Any,
+    code: str,
+    output: Callable[[str], None],
+    cleared: Callable[[], None] = _nothing,
+) -> CodeResult:
     """Run code on the main thread where the caller cannot await.
 
     Code with a top-level await gets an event loop of its own.
     """
-    job = _Job(shell, code, output)
+    job = _Job(shell, code, output, cleared)
     with job.guarded():
         if job.awaits():
             context = contextvars.copy_context()
@@ -140,8 +156,15 @@ _UNSET: Any = object()
 class _Job:
     """One piece of code on its way through the shell, and what it leaves behind."""
 
-    def __init__(self, shell: Any, code: str, output: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        shell: Any,
+        code: str,
+        output: Callable[[str], None],
+        cleared: Callable[[], None],
+    ) -> None:
         self._shell = shell
+        self._cleared = cleared
         self._code = code
         self._tee = Tee(output)
         self._shown: list[Shown] = []
@@ -252,6 +275,8 @@ class _Job:
             publish, traceback = shell.display_pub.publish, compat.TRACEBACK_HOOK
             for target, name, replacement in (
                 (shell.display_pub, "publish", self._publish(publish)),
+                (shell.display_pub, "clear_output", self._clear(shell.display_pub.clear_output)),
+                (shell, "ask_exit", _refuse_exit),
                 (shell, "showtraceback", self._trimmed(shell.showtraceback)),
                 (shell, traceback, self._show_traceback(getattr(shell, traceback, _nothing))),
                 # `%%capture` around the cell has put one there that tells nobody of the value.
@@ -283,6 +308,14 @@ class _Job:
 
         return published
 
+    def _clear(self, clear: Callable[..., None]) -> Callable[..., None]:
+        def cleared(*args: Any, **kwargs: Any) -> None:
+            clear(*args, **kwargs)
+            if self._tee.takes():
+                self._cleared()
+
+        return cleared
+
     def _show_value(self, publish: Callable[..., None]) -> Callable[..., None]:
         def shown(data: Any, metadata: Any = None) -> None:
             self._shown.append(_described("value", data))
@@ -312,16 +345,17 @@ def _as_seen(text: str) -> str:
     return _OVERWRITTEN.sub("", _ANSI.sub("", text).replace("\r\n", "\n"))
 
 
+def _refuse_exit() -> None:
+    """What `exit()` and `quit()` call: the session is the person's to end."""
+    raise SystemExit("exit() ends this code, not the session")
+
+
 def _described(kind: Literal["value", "display"], data: Any) -> Shown:
     plain = str(data.get("text/plain", ""))
     if not plain or _BARE_OBJECT.match(plain):
         plain = next((str(data[mime]) for mime in _WORDS if mime in data), plain)
     images = tuple(mime for mime in data if mime.startswith("image/"))
     return Shown(kind, bounded(_ANSI.sub("", plain), VALUE_LIMIT), images)
-
-
-def _nothing(*args: Any, **kwargs: Any) -> None:
-    """In the place of a hook that would number or store the value."""
 
 
 @contextmanager

@@ -60,6 +60,10 @@ class CellView:
         # A question and its answer are seen at once.
         self._offer(at, now=isinstance(event, ApprovalRequested | ApprovalDecided))
 
+    def forget(self) -> None:
+        """The display was cleared away: what comes is shown anew. May be called on any thread."""
+        self._display_id, self._sent, self._changed = "", {}, True
+
     def tick(self, at: float) -> None:
         if self.state.phase not in ("idle", "ended"):
             self._offer(at)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.kernels import Kernel, interpreters, running_kernel
+from tests.support.kernels import Kernel, Outputs, interpreters, running_kernel
 from tests.support.scripts import runs, says, script
 
 pytestmark = pytest.mark.kernel
@@ -45,6 +45,12 @@ def kernel(
         says("torn", "It went on."),
         runs("marked", "marked = 1  # MARK"),
         says("marked", "It went on."),
+        runs("exits", "exit()\nnever = 1"),
+        says("exits", "It went on."),
+        runs("quits", "quit"),
+        says("quits", "It went on."),
+        runs("clears", "from IPython.display import clear_output\nclear_output()"),
+        says("clears", "It went on."),
         says("fine", "All is well."),
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
@@ -106,3 +112,42 @@ def test_an_interrupt_after_the_code_ends_nothing_else(kernel: Kernel, form: str
     assert "It went on." in outputs.stdout
     assert kernel.value("once, marked") == "([], 1)"
     kernel.run("del marked")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("what", ["exits", "quits"])
+def test_exit_ends_the_code_and_not_the_session(kernel: Kernel, what: str, form: str) -> None:
+    outputs = kernel.run(f"{FORMS[form]}%shiro {what}")
+    assert "It went on." in outputs.stdout
+    assert outputs.reply["payload"] == []
+    assert kernel.value("get_ipython().exit_now, 'never' in globals()") == "(False, False)"
+    assert kernel.value("'ask_exit' in vars(get_ipython())") == "False"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_answer_outlives_a_cell_that_is_cleared(kernel: Kernel, form: str) -> None:
+    kernel.run("import os; os.environ['SHIRO_VIEW'] = 'display'")
+    outputs = kernel.run(f"{FORMS[form]}%shiro clears")
+    kernel.run("os.environ['SHIRO_VIEW'] = 'text'")
+    assert outputs.of("clear_output")
+    assert "It went on." in left_on_the_page(outputs)
+
+
+def left_on_the_page(outputs: Outputs) -> str:
+    """What a front end has in the cell at the end."""
+    page: list[str] = []
+    places: dict[str, int] = {}
+    for message in outputs.messages:
+        content = message["content"]
+        where = content.get("transient", {}).get("display_id", "")
+        if message["msg_type"] == "clear_output":
+            page.clear()
+            places.clear()
+        elif message["msg_type"] == "display_data":
+            places[where] = len(page)
+            page.append(str(content["data"]))
+        elif message["msg_type"] == "update_display_data" and where in places:
+            page[places[where]] = str(content["data"])
+        elif message["msg_type"] == "stream":
+            page.append(content["text"])
+    return "\n".join(page)

@@ -4,6 +4,7 @@ from shiro_jupyter.core import events as e
 from shiro_jupyter.core.events import Event
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.views.cell import INTERVAL, CellView, tail
+from shiro_jupyter.views.document import Bundle
 from shiro_jupyter.views.static import left_behind
 from tests.views.turns import TURNS, Display, ended, timed
 
@@ -129,3 +130,25 @@ def test_the_tail_of_an_answer_opens_its_code_block_again() -> None:
     assert closed.startswith("…\n\n") and "```" not in closed
     assert tail("short", 500) == "short"
     assert tail("y" * 600, 500) == "…\n\n" + "y" * 500
+
+
+def test_a_display_that_was_cleared_away_is_shown_anew() -> None:
+    shown: list[str] = []
+    updated: list[str] = []
+
+    class Cleared:
+        def show(self, bundle: Bundle) -> str:
+            shown.append(bundle["text/plain"])
+            return f"display {len(shown)}"
+
+        def update(self, display_id: str, bundle: Bundle) -> None:
+            updated.append(display_id)
+
+    view = CellView(Cleared())
+    play(view, [e.TurnStarted(1, "go"), e.StepStarted(1)], 0)
+    first = len(shown)
+    view.forget()
+    view.tick(10)
+    view.apply(e.TextDelta("more"), 20)
+    assert first == 1 and len(shown) == 2
+    assert updated[-1] == "display 2"
