@@ -110,6 +110,10 @@ class EndpointRefused(EndpointError):
     """The endpoint understood and said no: bad request, key, model or length."""
 
 
+class KeyRefused(EndpointRefused):
+    """The key is wrong, or one is wanted where none is set."""
+
+
 class EndpointBusy(EndpointError):
     """Rate limit or server fault: another try may succeed."""
 

@@ -11,7 +11,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import EndpointBusy, EndpointError, EndpointRefused, EndpointUnreachable, StreamBroken
+from ..errors import (
+    EndpointBusy,
+    EndpointError,
+    EndpointRefused,
+    EndpointUnreachable,
+    KeyRefused,
+    StreamBroken,
+)
 from .endpoint import Endpoint
 
 # Characters of an endpoint's own words that a sentence quotes.
@@ -50,7 +57,7 @@ def of_status(
         )
     if status == 401:
         which = "refused the key" if endpoint.api_key else "wants a key, and none is set"
-        return EndpointRefused(f"{at} {which} (401); set one with /connect.", code=code)
+        return KeyRefused(f"{at} {which} (401); set one with /connect.", code=code)
     if status == 403:
         return EndpointRefused(
             f"{at} does not allow this key or this machine to use {model} ({said}); "

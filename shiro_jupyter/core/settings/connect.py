@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import SettingsError, UsageError
+from ..errors import KeyRefused, SettingsError, UsageError
 from ..models.discovery import Found, Served, discover
 from ..models.endpoint import Endpoint
 from ..models.profiles import profile_for
@@ -17,6 +17,8 @@ from .endpoints import normal_url, origin_of
 from .keys import Keys
 from .layers import SITE_FILE, Loaded, Settings, read_toml
 
+KEY_TRIES = 3
+ANOTHER = "Another key (Enter gives up): "
 SHOWN = 20  # models, of a list that may be hundreds long
 
 
@@ -57,15 +59,24 @@ class Connector:
         self._check(url, loaded)
         held = self._held(url, loaded)
         wanted = "Key (Enter keeps the one there is): " if held else "Key (Enter for none): "
-        typed = (await prompts.ask_secret(wanted)).strip()
-        endpoint = self._endpoint(url, typed or held, loaded)
-        await prompts.say(f"Asking {endpoint.shown} for its models …")
-        models = await served_at(endpoint)
-        model = await self._model(models, loaded.settings.model, prompts)
-        window = next((each.window for each in models if each.name == model), 0)
-        profile = profile_for(model, url, loaded.settings.overrides, window=window)
-        await prompts.say(f"Trying {model} …")
-        await try_call(endpoint, profile)
+        model = ""
+        for left in reversed(range(KEY_TRIES)):
+            typed = (await prompts.ask_secret(wanted)).strip()
+            endpoint = self._endpoint(url, typed or held, loaded)
+            try:
+                await prompts.say(f"Asking {endpoint.shown} for its models …")
+                models = await served_at(endpoint)
+                model = model or await self._model(models, loaded.settings.model, prompts)
+                await prompts.say(f"Trying {model} …")
+                window = next((each.window for each in models if each.name == model), 0)
+                overrides = loaded.settings.overrides
+                await try_call(endpoint, profile_for(model, url, overrides, window=window))
+                break
+            except KeyRefused as error:
+                if not left or (wanted == ANOTHER and not typed):
+                    raise
+                await prompts.say(str(error).partition(";")[0] + ".")
+                wanted = ANOTHER
         change_settings(self.folders.settings_file, {"base_url": url, "model": model})
         told = [
             f"{model} answers at {endpoint.shown}. Address and model are kept in "

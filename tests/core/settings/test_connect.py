@@ -12,11 +12,13 @@ import pytest
 from shiro_jupyter.core.errors import (
     EndpointRefused,
     EndpointUnreachable,
+    KeyRefused,
     SettingsError,
     ShiroError,
     UsageError,
 )
 from shiro_jupyter.core.models.discovery import Found, Served
+from shiro_jupyter.core.models.endpoint import Endpoint
 from shiro_jupyter.core.settings import Settings
 from shiro_jupyter.core.settings.connect import Connected, Connector, Prompts
 from shiro_jupyter.core.settings.keys import Keys
@@ -152,7 +154,8 @@ def test_an_address_in_the_command_is_not_asked_for(person: Person, server: Stri
 
 
 def test_what_does_not_answer_is_not_kept(person: Person, server: StrictEndpoint) -> None:
-    assert "refused the key" in person.refused(EndpointRefused, server.base_url, "sk-wrong-123")
+    wrong = ("sk-wrong-1", "sk-wrong-2", "sk-wrong-3")
+    assert "refused the key" in person.refused(KeyRefused, server.base_url, *wrong)
     assert "no model “nope”" in person.refused(EndpointRefused, server.base_url, KEY, "nope")
     assert "No server listens" in person.refused(EndpointUnreachable, "http://127.0.0.1:9/v1", "")
     for typed in ("ftp://host", "host", "http://", "https://user:pw@host/v1", "http://h:x/"):
@@ -160,8 +163,33 @@ def test_what_does_not_answer_is_not_kept(person: Person, server: StrictEndpoint
     assert "nothing was changed" in person.refused(UsageError, "")
 
 
+def test_a_refused_key_is_asked_for_again(person: Person, server: StrictEndpoint) -> None:
+    assert person.connect(server.base_url, "", "sk-wrong-123", KEY, "large").model == "large"
+    assert person.keys.stored(server.base_url) == KEY
+    assert person.asked[2:4] == ["Another key (Enter gives up): "] * 2
+    refusals = [each for each in person.said if "(401)" in each]
+    assert "wants a key" in refusals[0] and "refused the key" in refusals[1]
+    assert "/connect" not in "".join(refusals) and "sk-wrong" not in "".join(refusals)
+
+
+def test_enter_gives_up(person: Person, server: StrictEndpoint) -> None:
+    person.connect(server.base_url, KEY, "large")
+    server.key = "another-key"
+    person.refused(KeyRefused, "", "", "")
+
+
+def test_a_list_that_needs_no_key_is_not_chosen_from_twice(
+    person: Person, server: StrictEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def listed(endpoint: Endpoint) -> tuple[Served, ...]:
+        return (Served("tiny"), Served("large"))
+
+    monkeypatch.setattr("shiro_jupyter.core.settings.connect.served_at", listed)
+    assert person.connect(server.base_url, "sk-wrong-123", "2", KEY).model == "large"
+
+
 def test_a_wrong_key_is_not_echoed(person: Person, server: StrictEndpoint) -> None:
-    told = person.refused(EndpointRefused, server.base_url, "sk-wrong-123")
+    told = person.refused(KeyRefused, server.base_url, "sk-wrong-123", "")
     assert "sk-wrong-123" not in told
     told = person.refused(EndpointRefused, server.base_url, "sk-wröng-123")
     assert "sk-wröng-123" not in told and "no header can carry" in told
