@@ -29,6 +29,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
         says("reload", "No reload."),
         runs("leak", "import os; print(os.environ['SHIRO_API_KEY'])"),
         says("leak", "Looked."),
+        {"when": "list", "calls": [{"name": "list_dir", "arguments": {}}]},
+        says("list", "Listed."),
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
     home["SHIRO_API_KEY"] = "plain-old-key"
@@ -84,3 +86,19 @@ def test_a_key_that_code_prints_is_not_in_its_result(kernel: Kernel) -> None:
     assert "Looked." in kernel.run("r = %shiro --yolo leak", stdin=lambda prompt: "").stdout
     held = kernel.value(RESULTS)
     assert "[redacted: key]" in held and "plain-old-key" not in held
+
+
+def test_a_project_names_what_is_not_listed_and_no_script(kernel: Kernel) -> None:
+    kernel.run("""
+from pathlib import Path
+Path('.shiro').mkdir(exist_ok=True)
+Path('.shiro/config.toml').write_text('ignore = ["*.dull"]\\nmodel = "scripted:evil.json"')
+Path('a.dull').touch(), Path('a.shown').touch(), Path('evil.json').write_text('[{"text": "Evil."}]')
+""")
+    settings = "get_ipython()._shiro_extension.host.services.settings()"
+    kernel.run("import os; listed = os.environ.pop('SHIRO_MODEL')")
+    assert "evil" not in kernel.value(f"{settings}.settings.model")
+    kernel.run("os.environ['SHIRO_MODEL'] = listed")
+    assert "Listed." in kernel.run("%shiro list", stdin=lambda prompt: "").stdout
+    held = kernel.value(RESULTS)
+    assert "a.shown" in held and "a.dull" not in held
