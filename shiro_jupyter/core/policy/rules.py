@@ -17,12 +17,14 @@ from typing import get_args
 
 from ..errors import SettingsError
 from .commands import Reading, read_command
+from .globs import path_glob, text_glob
 from .launchers import Words, launched, name_of, unwrapped
 from .subjects import Access, Subject
 
 _RULE = re.compile(r"\s*([A-Za-z_*][\w*-]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
 _GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env")
+RULE_LENGTH = 1000
 _PATH_CLASSES = ("read", "write", "session")
 
 
@@ -45,6 +47,8 @@ def parse_rule(text: str) -> Rule:
     match = _RULE.fullmatch(text)
     if not match:
         raise SettingsError(f"{text!r} is no rule; write one as bash(git status) or read(data/**).")
+    if len(text) > RULE_LENGTH:
+        raise SettingsError(f"The rule {text[:40]}… is too long; write a shorter one, with a *.")
     return Rule(match[1], "*" if match[2] is None else match[2].strip() or "*")
 
 
@@ -81,8 +85,8 @@ def restricts(rules: Iterable[Rule], subject: Subject) -> Rule | None:
         if not rule.names(subject):
             continue
         if subject.access in _PATH_CLASSES:
-            fits = _path_pattern(rule.pattern, True)
-            if rule.pattern == "*" or any(fits.fullmatch(text) for text in subject.texts):
+            fits = path_glob(rule.pattern, wide=True)
+            if rule.pattern == "*" or any(map(fits, subject.texts)):
                 return rule
         elif any(_command_fits(rule.pattern, text, subject.access) for text in subject.texts):
             return rule
@@ -95,14 +99,14 @@ def permits(rules: Iterable[Rule], subject: Subject) -> bool:
     if not mine or not subject.texts:
         return False
     if subject.access in _PATH_CLASSES:
-        fits = [_path_pattern(rule.pattern, False) for rule in mine]
-        return all(any(fit.fullmatch(text) for fit in fits) for text in subject.texts)
+        fits = [path_glob(rule.pattern, wide=False) for rule in mine]
+        return all(any(fit(text) for fit in fits) for text in subject.texts)
     return all(_text_permitted(text, subject.access, mine) for text in subject.texts)
 
 
 def _text_permitted(text: str, access: Access, mine: list[Rule]) -> bool:
     if access == "kernel":
-        return any(_text_pattern(rule.pattern).fullmatch(text) for rule in mine)
+        return any(text_glob(rule.pattern)(text) for rule in mine)
     reading = _read(text)
     if not reading.certain:
         # Only a rule for everything, or for this very text, covers what cannot be read.
@@ -123,20 +127,20 @@ def _is_permitted(words: Words, mine: list[Rule]) -> bool:
             if inner
         )
         for rule in mine
-        if _text_pattern(rule.pattern).fullmatch(text)
+        if text_glob(rule.pattern)(text)
     )
 
 
 def _command_fits(pattern: str, text: str, access: Access) -> bool:
-    fits = _text_pattern(pattern)
-    if fits.fullmatch(text) or fits.fullmatch(" ".join(text.split())):
+    fits = text_glob(pattern)
+    if fits(text) or fits(" ".join(text.split())):
         return True
     if access == "kernel":
         return False
     for words in _read(text).commands:
         for form in filter(None, unwrapped(words)):
             named = (name_of(form[0]), *form[1:])
-            if fits.fullmatch(" ".join(form)) or _fits_in_any_order(pattern, named):
+            if fits(" ".join(form)) or _fits_in_any_order(pattern, named):
                 return True
     return False
 
@@ -146,7 +150,7 @@ def _fits_in_any_order(pattern: str, words: Words) -> bool:
     pattern stand somewhere, the other words as they are written."""
     wanted, given = tuple(pattern.split()), _without_global_options(words)
     bare = " ".join(word for word in wanted if not _is_flag(word))
-    if not _text_pattern(bare).fullmatch(" ".join(w for w in given if not _is_flag(w))):
+    if not text_glob(bare)(" ".join(w for w in given if not _is_flag(w))):
         return False
     flags, others = _flags(wanted), _flags(given)
     return flags <= others if pattern.endswith("*") else flags == others
@@ -180,32 +184,3 @@ def _flags(words: Words) -> set[str]:
 @lru_cache(256)
 def _read(text: str) -> Reading:
     return read_command(text)
-
-
-@lru_cache(256)
-def _text_pattern(pattern: str) -> re.Pattern[str]:
-    """`*` is any text; a last ` *` also stands for nothing, so `git status *` fits the bare one."""
-    pattern = " ".join(pattern.split()) if "\n" not in pattern else pattern
-    optional = pattern.endswith(" *")
-    body = "".join(
-        ".*" if char == "*" else re.escape(char) for char in pattern.removesuffix(" *" * optional)
-    )
-    return re.compile(body + ("(?: .*)?" if optional else ""), re.DOTALL)
-
-
-@lru_cache(256)
-def _path_pattern(pattern: str, wide: bool) -> re.Pattern[str]:
-    """`wide`: letter case does not count, since on some file systems it does not either."""
-    anchored = "/" in pattern.rstrip("/")
-    pattern = pattern.strip("/") if not pattern.startswith("/") else "/" + pattern.strip("/")
-    body = ""
-    for piece in re.findall(r"\*\*/|/\*\*$|\*\*|\*|\?|[^*?]", pattern):
-        body += {
-            "**/": "(?:.*/)?",
-            "/**": "(?:/.*)?",
-            "**": ".*",
-            "*": "[^/]*",
-            "?": "[^/]",
-        }.get(piece, re.escape(piece))
-    prefix = "" if anchored or pattern.startswith("**") else "(?:.*/)?"
-    return re.compile(f"{prefix}{body}(?:/.*)?", re.DOTALL | (re.IGNORECASE if wide else 0))

@@ -15,6 +15,9 @@ NEVER = frozenset({".git", "node_modules"})
 # In the order of their weight: the last match of the last file decides.
 FILES = (".gitignore", ".shiroignore")
 FILE_LIMIT = 1_000_000
+LINE_LIMIT = 2_000
+# The time that a pattern takes grows with the length of a name to the power of its stars.
+STARS = 3
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def _top_rules(top: Path) -> Rules:
 
 
 def _spec(files: list[Path]) -> GitIgnoreSpec:
-    lines = [line for file in files for line in _lines(file) if _is_pattern(line)]
+    lines = [line for file in files for line in _lines(file)[:LINE_LIMIT] if _is_pattern(line)]
     return GitIgnoreSpec.from_lines(lines)
 
 
@@ -86,7 +89,11 @@ def _lines(file: Path) -> list[str]:
 
 
 def _is_pattern(line: str) -> bool:
-    """One broken line must not take the others down with it."""
+    """One broken line must not take the others down with it, nor one that would take ages."""
+    if any(part.count("*") > STARS for part in line.split("/")):
+        return False
+    if line.count("**") > STARS:
+        return False
     try:
         GitIgnoreSpec.from_lines([line])
     except (ValueError, re.error):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,15 @@ def test_broken_files_and_lines_spoil_nothing_else(tmp_path: Path) -> None:
     assert not ignored(tmp_path, "other")
     assert not ignored(tmp_path, "linked/a")
     assert not ignored(tmp_path, "folder/a")
+
+
+def test_no_rules_file_makes_a_walk_hang(tmp_path: Path) -> None:
+    many = "".join(f"name{number}\n" for number in range(40_000))
+    stars = "*a" * 12 + "b\n" + "**/a/" * 8 + "b\n"
+    (tmp_path / ".gitignore").write_text(f"{stars}*a*b*\n{many}")
+    began = time.process_time()
+    rules = rules_of(tmp_path)
+    for number in range(50):
+        assert not rules.ignores("a" * 200 + str(number), False)
+    assert rules.ignores("xaxbx", False)
+    assert time.process_time() - began < 5
