@@ -62,7 +62,13 @@ def _wait(error: EndpointError, attempt: int) -> float:
 
 def _spoken(seconds: float) -> str:
     minutes = round(seconds / 60)
-    return f"{minutes} minutes" if minutes < 120 else f"{round(minutes / 60)} hours"
+    if minutes < 120:
+        return f"{minutes} minutes"
+    hours = round(seconds / 3600)
+    if hours < 48:
+        return f"{hours} hours"
+    days = round(seconds / 86_400)
+    return f"{days} days" if days <= 30 else "longer than a month"
 
 
 async def _attentive(client: ModelClient, request: Request) -> AsyncGenerator[Piece, None]:

@@ -137,6 +137,20 @@ def test_retry_after_is_obeyed_up_to_what_a_person_waits_for() -> None:
     assert (seen.error.retry_after, seen.error.code) == (7300.0, "rate_limit")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (121.0, "2 minutes"),
+        (7300.0, "2 hours"),
+        (172_800.0, "2 days"),
+        (1e16, "longer than a month"),
+    ],
+)
+def test_a_wait_is_told_in_the_largest_fitting_unit(seconds: float, words: str) -> None:
+    seen = told(Fake([EndpointBusy("Busy.", retry_after=seconds)], [END]))
+    assert str(seen.error) == f"Busy; it asks to wait {words}."
+
+
 def test_silence_ends_the_try_wherever_it_falls() -> None:
     for pieces in ([], [TextPiece("a")], [Heartbeat()]):
         fake = Fake([*pieces, 60.0, END], idle=0.02)
