@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import difflib
 import fractions
 import pathlib
 import sys
@@ -115,6 +116,10 @@ def plain(value: object, limit: int = SHORT) -> str | None:
         return str(value)
     if cls is datetime.datetime or cls is datetime.time:
         return _moment(value)
+    if cls is fractions.Fraction and not _short(value.numerator, value.denominator):  # type: ignore[attr-defined]
+        return None
+    if cls is range and not _short(value.start, value.stop, value.step):  # type: ignore[attr-defined]
+        return None
     if any(cls is each for each in _PLAIN) or _numpy_scalar(cls):
         return _cut(str(value), limit)
     if derives(value, int):
@@ -183,6 +188,12 @@ def signature(name: str, value: object) -> str:
     return f"{name}({', '.join(shown)})"
 
 
+def module(name: str, value: object) -> str:
+    """`np (numpy)`."""
+    full = types.ModuleType.__getattribute__(value, "__dict__").get("__name__")
+    return name if type(full) is not str or full == name else f"{name} ({full})"
+
+
 def item_kinds(items: Any) -> str:
     """The types among the first items of a builtin container: `of str`, `of int and str`."""
     names = list(dict.fromkeys(kind(item) for item in islice(items, SAMPLE)))
@@ -249,6 +260,10 @@ _ARRAYS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 
 
+def _short(*numbers: int) -> bool:
+    return all(int.bit_length(each) <= _INT_BITS for each in numbers)
+
+
 def _integer(value: Any) -> str:
     bits = int.bit_length(value)
     return int.__repr__(value) if bits <= _INT_BITS else f"an integer of {bits:,} bits"
@@ -261,3 +276,12 @@ def _moment(value: Any) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def no_such(name: str, names: list[str], noun: str = "variable") -> str:
+    if not names:
+        return f"No {noun} {name!r}; there are none."
+    near = difflib.get_close_matches(name, names, n=3)
+    shown = list(dict.fromkeys([*near, *names]))[:20]
+    more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
+    return f"No {noun} {name!r}; there are {', '.join(shown)}{more}."

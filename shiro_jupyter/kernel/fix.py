@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import ToolFailed
+
 # Characters, and how many variables.
 TRACEBACK_LIMIT, CELL_LIMIT, NAME_LIMIT, NAMES = 4_000, 4_000, 600, 20
 ASK = "Find the cause of this error and mend it, or say what to change."
@@ -30,9 +32,16 @@ def prompt_of_error(
     if source:
         parts.append(f"The cell:\n{_cut(source, CELL_LIMIT)}")
     if names := names_in(source, namespace):
-        described = "\n".join(_cut(describe(name), NAME_LIMIT) for name in names)
+        described = "\n".join(_cut(_said(describe, name), NAME_LIMIT) for name in names)
         parts.append(f"Variables in it:\n{described}")
     return "\n\n".join(parts)
+
+
+def _said(describe: Callable[[str], str], name: str) -> str:
+    try:
+        return describe(name)
+    except ToolFailed as error:
+        return str(error)
 
 
 def traceback_text(error: BaseException) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import time
 import types
 from collections.abc import Collection, Iterator
@@ -22,7 +21,9 @@ from .describe import (
     is_function,
     item_kinds,
     kind,
+    module,
     mro_of,
+    no_such,
     plain,
     signature,
     summary,
@@ -94,7 +95,7 @@ class Namespace:
         others: list[str] = []
         for name, value in found.items():
             if type(value) is types.ModuleType:
-                groups["modules"].append(_module(name, value))
+                groups["modules"].append(module(name, value))
             elif is_class(value):
                 groups["classes"].append(name)
             elif is_function(value):
@@ -137,9 +138,9 @@ class Namespace:
             frame = frame_of(value)
             if frame is not None:
                 return f"{name}: {self._columns(frame, deadline)}"
+            text = f"{name}: {lazy(value) or summary(value, self.show_values)}"
         except TABLE_ERRORS:
-            return f"{name}: {kind(value)}, its columns cannot be read now"
-        text = f"{name}: {lazy(value) or summary(value, self.show_values)}"
+            return f"{name}: {kind(value)}, which cannot be read now"
         return text if len(text) <= 300 else text[:299] + "…"
 
     def _columns(self, frame: Frame, deadline: float) -> str:
@@ -166,7 +167,7 @@ class Namespace:
         named = _parsed(expression)
         variables = self.variables()
         if named.root not in variables:
-            raise ToolFailed(_no_such(named.root, list(variables)))
+            raise ToolFailed(no_such(named.root, list(variables)))
         value = variables[named.root]
         for step in named.steps:
             value = _part(value, step, expression)
@@ -204,7 +205,10 @@ class Namespace:
             yield from self._attributes(value)
 
     def _table(self, name: str, frame: Frame) -> Iterator[str]:
-        duplicates = frame.duplicates() if frame.cheap else None
+        try:
+            duplicates = frame.duplicates() if frame.cheap else None
+        except TABLE_ERRORS:
+            duplicates = None
         repeated = f", {count(duplicates, 'duplicate row')}" if duplicates is not None else ""
         yield f"{name}: {frame.headline()}{repeated}"
         names = frame.names()
@@ -212,9 +216,13 @@ class Namespace:
         for index, column in enumerate(names[:COLUMNS]):
             start = f"- {column}: {frame.dtype(index)}"
             if frame.cheap:
-                facts = frame.facts(index, self.show_values)
-                yield f"{start}, {_facts(facts)}"
-                missing: int | None = facts.missing
+                missing: int | None = None
+                try:
+                    facts = frame.facts(index, self.show_values)
+                    missing = facts.missing
+                    yield f"{start}, {_facts(facts)}"
+                except TABLE_ERRORS as error:
+                    yield f"{start}, cannot be counted ({type(error).__name__})"
             else:
                 missing = frame.stored_missing(index)
                 yield start if missing is None else f"{start}, {missing:,} missing"
@@ -260,8 +268,11 @@ class Namespace:
                 yield f"- .{name}: {self._brief(item)}"
 
     def _brief(self, value: object) -> str:
-        frame = frame_of(value)
-        text = frame.headline() if frame else lazy(value) or summary(value, self.show_values)
+        try:
+            frame = frame_of(value)
+            text = frame.headline() if frame else lazy(value) or summary(value, self.show_values)
+        except TABLE_ERRORS:
+            return f"{kind(value)}, which cannot be read now"
         return text if len(text) <= 200 else text[:199] + "…"
 
 
@@ -310,7 +321,7 @@ def _part(value: Any, step: str | int, expression: str) -> Any:
     if frame is not None and isinstance(key, str):
         names = frame.names()
         if key not in names:
-            raise ToolFailed(_no_such(key, names, "column"))
+            raise ToolFailed(no_such(key, names, "column"))
         return frame.select(names.index(key))
     if isinstance(step, str) and step.startswith("."):
         stored = _stored(value)
@@ -372,11 +383,6 @@ def _extremes(facts: Facts) -> tuple[tuple[str, str], ...]:
     return ("min", facts.low), ("max", facts.high), ("mean", facts.mean)
 
 
-def _module(name: str, module: types.ModuleType) -> str:
-    full = types.ModuleType.__getattribute__(module, "__dict__").get("__name__")
-    return name if full == name or type(full) is not str else f"{name} ({full})"
-
-
 def _names_only(names: list[str], room: int) -> str:
     said = f"and {count(len(names), 'more variable')}: "
     for index, name in enumerate(names):
@@ -384,12 +390,3 @@ def _names_only(names: list[str], room: int) -> str:
             return f"{said}… and {len(names) - index:,} others"
         said += name + (", " if index + 1 < len(names) else "")
     return said
-
-
-def _no_such(name: str, names: list[str], noun: str = "variable") -> str:
-    if not names:
-        return f"No {noun} {name!r}; there are none."
-    near = difflib.get_close_matches(name, names, n=3)
-    shown = list(dict.fromkeys([*near, *names]))[:20]
-    more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
-    return f"No {noun} {name!r}; there are {', '.join(shown)}{more}."

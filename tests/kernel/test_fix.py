@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shiro_jupyter.core.errors import ToolFailed
 from shiro_jupyter.kernel.fix import names_in, prompt_of_error
 
 SOURCE = "total = price * amount\nprint(total)\nfor _x in rows: pass"
@@ -36,3 +37,14 @@ def test_the_persons_words_come_first() -> None:
     prompt = prompt_of_error(raised("1/0"), "1/0", {}, str, "only explain it")
     assert prompt.startswith("only explain it\n")
     assert "ZeroDivisionError" in prompt
+
+
+def test_a_variable_that_cannot_be_read_does_not_hide_the_error() -> None:
+    def describe(name: str) -> str:
+        if name == "odd":
+            raise ToolFailed("odd could not be read.")
+        return f"{name}: int"
+
+    prompt = prompt_of_error(raised("1/0"), "odd / even", {"odd": 1, "even": 2}, describe)
+    assert "ZeroDivisionError" in prompt
+    assert prompt.endswith("odd could not be read.\neven: int")

@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import decimal
 import enum
+import fractions
 import math
 import pathlib
 import sys
@@ -580,3 +581,38 @@ def test_libraries_that_are_not_loaded_stay_unloaded() -> None:
     space.listing()
     space.inspect("items")
     assert {"torch", "xarray", "dask", "geopandas"}.isdisjoint(set(sys.modules) - before)
+
+
+# -- one odd value ---------------------------------------------------------------------------
+
+
+def test_an_odd_value_does_not_hide_the_others() -> None:
+    odd: dict[str, Any] = {
+        "fraction": fractions.Fraction(10**5000, 3),
+        "numbers": range(10**5000),
+        "signal": pd.DataFrame({"s": [decimal.Decimal("sNaN"), decimal.Decimal(1)], "n": [1, 2]}),
+    }
+    live = namespace(**odd, plain=fractions.Fraction(1, 3), few=range(3))
+    listing = live.listing()
+    for line in (
+        "fraction: fractions.Fraction",
+        "numbers: range",
+        "plain: fractions.Fraction = 1/3",
+    ):
+        assert line in listing
+    assert "few: range = range(0, 3)" in listing
+    for name in odd:
+        assert name in live.inspect(name)
+    assert "- n: int64, 0 missing, 2 distinct" in live.inspect("signal")
+
+
+def test_a_value_that_cannot_be_read_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(value: object, show_values: bool) -> str:
+        if value == 1:
+            raise ValueError("odd")
+        return "fine"
+
+    monkeypatch.setattr("shiro_jupyter.kernel.namespace.summary", broken)
+    live = namespace(odd=1, good=2, items=[1])
+    assert "odd: int, which cannot be read now\ngood: fine" in live.listing()
+    assert "[0] int, which cannot be read now" in live.inspect("items")
