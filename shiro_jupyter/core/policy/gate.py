@@ -19,9 +19,11 @@ Mode = Literal["ask", "accept-edits", "plan", "yolo"]
 
 # Names whose files usually hold keys: reading one is a question.
 _SECRET_NAMES = re.compile(
-    r"(?:^|/)(?:\.env(?:rc|[._-][^/]*)?|[^/]*\.env|\.netrc|\.pgpass|\.pypirc|\.npmrc|credentials"
-    r"|credentials\.json|secrets?\.(?:ya?ml|json|toml)|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]*\.pem"
-    r"|[^/]*\.p12|\.aws|\.ssh|\.kaggle)(?:/|$)",
+    r"(?:^|/)(?:\.env(?:rc)?(?:[._~ -][^/]*)?|[^/]*\.env|\.netrc|\.pgpass|\.pypirc|\.npmrc"
+    r"|\.git-credentials|credentials|credentials\.json|secrets?\.(?:ya?ml|json|toml)"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]*\.pem|[^/]*\.p12|\.aws|\.ssh|\.kaggle)"
+    # A copy that an editor or a person left holds the same keys.
+    r"(?:~|\.(?:bak|old|orig|save|swp))?\s*(?:/|$)",
     re.IGNORECASE,
 )
 # Files that steer git, our own limits, or the person's other tools: no automatic edit.

@@ -77,6 +77,7 @@ def test_a_grant_covers_only_what_was_granted() -> None:
     "name",
     [
         *(".env", "conf/.env.local", ".ENV", "prod.env", ".ssh/id_rsa", "k/server.pem"),
+        *(".git-credentials", ".envrc~", ".env ", ".env~", ".npmrc.bak", "k/server.pem "),
         *("credentials", ".netrc", "secrets.yaml", ".aws/config", "/home/x/.pypirc"),
     ],
 )
