@@ -115,7 +115,7 @@ class Connector:
             raise UsageError(f"{address} is no address: {error}.") from None
 
     async def _model(self, models: Sequence[Served], now: str, prompts: Prompts) -> str:
-        names = [each.name for each in models]
+        names = [each.name for each in models if each.name.isprintable()]
         default = now if now in names else next(iter(names), "")
         lines = [f"  {number}. {name}" for number, name in enumerate(names[:SHOWN], start=1)]
         if lines:

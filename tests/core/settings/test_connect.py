@@ -246,6 +246,10 @@ def test_a_hub_permits_its_endpoint_alone(person: Person, server: StrictEndpoint
 
 
 def test_a_long_list_of_models_is_cut(person: Person, server: StrictEndpoint) -> None:
-    server.models = tuple(f"model-{number}" for number in range(300))
+    server.models = ("odd\x1b[2J", *(f"model-{number}" for number in range(300)))
     assert person.connect(server.base_url, KEY, "model-299").model == "model-299"
-    assert "and 280 more" in person.asked[-1] and len(person.asked[-1]) < 1000
+    assert (
+        "and 280 more" in person.asked[-1]
+        and "\x1b" not in person.asked[-1]
+        and len(person.asked[-1]) < 1000
+    )
