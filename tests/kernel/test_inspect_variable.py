@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import types
 from pathlib import Path
 
@@ -32,3 +33,24 @@ def test_a_wrong_name_is_answered_with_the_right_ones(tmp_path: Path) -> None:
 def test_it_only_reads(tmp_path: Path) -> None:
     subject = tool().subject(tool().parse('{"name": "x"}'), Bench(tmp_path).context)
     assert (subject.access, subject.texts) == ("read", ("x",))
+
+
+def test_the_loop_goes_on_while_a_variable_is_read_and_it_ends_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = threading.Event()
+    where: list[threading.Thread] = []
+
+    def slow(self: Namespace, name: str) -> str:
+        where.append(threading.current_thread())
+        end.wait(30)
+        return name
+
+    monkeypatch.setattr(Namespace, "inspect", slow)
+    monkeypatch.setattr("shiro_jupyter.kernel.tools.inspect_variable.SECONDS", 0.05)
+    try:
+        with pytest.raises(ToolFailed, match=r"^prices takes over 0 s to read; look at a part"):
+            Bench(tmp_path).run(tool(prices=1), name="prices")
+    finally:
+        end.set()
+    assert where != [threading.current_thread()]

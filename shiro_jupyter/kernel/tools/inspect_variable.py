@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from pydantic import Field
 
+from ...core.errors import ToolFailed
 from ...core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from ...core.workspace.threads import in_thread
 from ..namespace import Namespace
+
+# A table of the largest size that is read takes some seconds.
+SECONDS = 20.0
 
 
 class InspectVariableParameters(Parameters):
@@ -28,4 +35,11 @@ class InspectVariable(Tool[InspectVariableParameters]):
         return parameters.name
 
     async def run(self, parameters: InspectVariableParameters, context: ToolContext) -> ToolResult:
-        return ToolResult("ok", self._namespace.inspect(parameters.name))
+        looking = in_thread(self._namespace.inspect, parameters.name)
+        try:
+            return ToolResult("ok", await asyncio.wait_for(looking, SECONDS))
+        except TimeoutError:
+            raise ToolFailed(
+                f"{parameters.name} takes over {SECONDS:.0f} s to read; look at a part of it, or "
+                "compute what you need with code."
+            ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from ...core.workspace.threads import in_thread
 from ..namespace import Namespace
 
 
@@ -28,4 +29,4 @@ class ListVariables(Tool[ListVariablesParameters]):
         return parameters.match or "all variables"
 
     async def run(self, parameters: ListVariablesParameters, context: ToolContext) -> ToolResult:
-        return ToolResult("ok", self._namespace.listing(parameters.match))
+        return ToolResult("ok", await in_thread(self._namespace.listing, parameters.match))
