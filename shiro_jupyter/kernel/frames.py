@@ -134,8 +134,11 @@ def lazy(value: object) -> str:
 
 
 class _Pandas(Frame):
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Any, labels: list[object] | None = None) -> None:
         super().__init__(data.copy(deep=False))
+        self._names = [_label(each) for each in (labels or self.data.columns)]
+        # pandas hashes and compares labels, which may be objects of the person's.
+        self.data.columns = range(len(self._names))
         self._dtypes = list(self.data.dtypes)
 
     @property
@@ -143,7 +146,7 @@ class _Pandas(Frame):
         return self.data.shape  # type: ignore[no-any-return]
 
     def names(self) -> list[str]:
-        return [_label(each) for each in self.data.columns]
+        return self._names
 
     def dtype(self, index: int) -> str:
         return _dtype(self._dtypes[index])
@@ -156,7 +159,9 @@ class _Pandas(Frame):
         return _object_cells(series)[0] if _holds_objects(series) else int(series.isna().sum())
 
     def select(self, index: int) -> Any:
-        return self.data.iloc[:, index]
+        series = self.data.iloc[:, index]
+        series.name = self._names[index]
+        return series
 
     def octets(self) -> int:
         widths = sum(getattr(each, "itemsize", 8) for each in self._dtypes)
@@ -203,7 +208,8 @@ class _PandasSeries(_Pandas):
     kind, single = "Series", True
 
     def __init__(self, data: Any) -> None:
-        super().__init__(data.to_frame(name="value" if data.name is None else data.name))
+        name = data.name
+        super().__init__(data.to_frame(name="value"), ["value" if name is None else name])
 
 
 class _Polars(Frame):

@@ -616,3 +616,42 @@ def test_a_value_that_cannot_be_read_is_said_to_be_so(monkeypatch: pytest.Monkey
     live = namespace(odd=1, good=2, items=[1])
     assert "odd: int, which cannot be read now\ngood: fine" in live.listing()
     assert "[0] int, which cannot be read now" in live.inspect("items")
+
+
+class HostileLabel:
+    armed = False
+
+    def __hash__(self) -> int:
+        return effect("label hash") if HostileLabel.armed else 1
+
+    def __eq__(self, other: object) -> bool:
+        return bool(effect("label eq")) if HostileLabel.armed else self is other
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return effect("label class") if HostileLabel.armed else HostileLabel
+
+    def __repr__(self) -> str:
+        return str(effect("label repr"))
+
+    __str__ = __repr__
+
+
+def test_labels_of_the_persons_own_classes_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    label = HostileLabel()
+    table = pd.DataFrame([[1, "a"], [1, "a"]], columns=pd.Index([label, "plain"], dtype=object))
+    series = pd.Series([1, 2])
+    object.__setattr__(series, "_name", label)  # as a name that was set before it turned hostile
+    module = types.ModuleType("fine")
+    monkeypatch.setitem(vars(module), "__name__", label)
+    RAN.clear()
+    monkeypatch.setattr(HostileLabel, "armed", True)
+    live = namespace(table=table, series=series, module=module)
+    texts = [live.listing(), live.inspect("table"), live.inspect("series")]
+    texts.append(live.inspect("table['plain']"))
+    monkeypatch.setattr(HostileLabel, "armed", False)
+    assert RAN == []
+    assert "<HostileLabel> (int64)" in texts[0] and "modules: module" in texts[0]
+    assert "1 duplicate row" in texts[1] and "- plain: " in texts[1]
+    assert "- plain: " in texts[3]
+    assert list(table.columns) == [label, "plain"]  # ours was a copy
