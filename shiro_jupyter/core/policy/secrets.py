@@ -9,6 +9,13 @@ from dataclasses import dataclass
 # A shape begins where a word does; in JSON text that may be right behind an escape such as `\n`.
 _START = r"(?:(?<=\\[nrtbf])|(?<![A-Za-z0-9_-]))"
 
+# Code is full of `token = f(…)` and `token = module.name`: no secrets.
+_NO_CODE = (
+    r"(?![\w.-]{0,200}[(\[])"
+    r"(?![A-Za-z_]{1,80}[0-9]{0,2}(?:\.[A-Za-z_]{1,80}[0-9]{0,2}){1,9}(?![A-Za-z0-9_+/=.~-]))"
+)
+_PASSWORD = r"[^\s\"'\\,;&()<>\[\]{}|`]"
+
 KNOWN_LENGTH = 8  # characters that a known key has at least
 
 
@@ -74,13 +81,16 @@ SHAPES = (
     ),
     _shape("SendGrid key", "sg.", _START + r"SG\.[\w-]{16,}\.[\w-]{16,}"),
     _shape("Databricks token", "dapi", _START + r"dapi[0-9a-f]{32}"),
+    _shape("xAI key", "xai-", _START + r"xai-[A-Za-z0-9]{20,}"),
+    _shape("NVIDIA key", "nvapi-", _START + r"nvapi-[\w-]{20,}"),
+    _shape("Replicate token", "r8_", _START + r"r8_[A-Za-z0-9]{30,}"),
     _shape("Groq key", "gsk_", _START + r"gsk_[A-Za-z0-9]{30,}"),
     _shape(
         "token",
         "bearer authorization:",
         _START
         + r"(?P<keep>(?i:bearer|authorization:\s?(?:basic|token))[ \t]{1,4})"
-        + r"(?=[A-Za-z._~+/-]{0,200}[0-9])[A-Za-z0-9._~+/-]{16,}={0,2}",
+        + r"(?:(?=[A-Za-z._~+/-]{0,200}[0-9])[A-Za-z0-9._~+/-]{16,}={0,2}|[A-Za-z]{20,})",
     ),
     _shape(
         "password",
@@ -90,11 +100,21 @@ SHAPES = (
     _shape(
         "secret",
         "key secret token passw",
-        r"(?P<keep>(?i:api[_-]?key|secret|token|passw(?:or)?d|access[_-]?key)[\"'\\]{0,3}"
-        r"[ \t]{0,4}(?:=|:)[ \t]{0,4}(?:\\?[\"'])?)"
-        # Digits and letters both, and no call: code is full of `token = f(…)`.
-        r"(?=[A-Za-z_+/=.-]{0,200}[0-9])(?=[0-9_+/=.-]{0,200}[A-Za-z])"
-        r"(?![\w.-]{0,200}[(\[])[A-Za-z0-9_+/=.-]{16,}",
+        r"(?P<keep>(?i:api[_-]?key|secret|token|passw(?:or)?d|ac(?:cess|count)[_-]?key)"
+        r"[\"'\\]{0,3}[ \t]{0,4}(?:=|:)[ \t]{0,4}(?:\\?[\"'])?)"
+        # Digits and letters both.
+        r"(?=[A-Za-z_+/=.~-]{0,200}[0-9])(?=[0-9_+/=.~-]{0,200}[A-Za-z])"
+        + _NO_CODE
+        + r"[A-Za-z0-9_+/=.~-]{16,}",
+    ),
+    _shape(
+        "password",
+        "passw pwd",
+        r"(?P<keep>(?i:passw(?:or)?d|(?<![a-z0-9])pwd)[\"'\\]{0,3}"
+        r"[ \t]{0,4}[=:][ \t]{0,4}(?:\\?[\"'])?)"
+        # Neither a path nor a variable; digits and letters both.
+        rf"(?![/~.$])(?={_PASSWORD}{{0,128}}[0-9])(?={_PASSWORD}{{0,128}}[A-Za-z])"
+        rf"{_NO_CODE}{_PASSWORD}{{8,128}}",
     ),
 )
 
