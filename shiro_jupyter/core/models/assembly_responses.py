@@ -22,9 +22,19 @@ class _Output:
     """One output item: what its deltas gave so far, and the item itself once it is done."""
 
     item: dict[str, Any] = field(default_factory=dict)
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
     call_id: str = ""
     finished: bool = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+    def add(self, text: str) -> bool:
+        """Whether there was any."""
+        if text:
+            self.pieces.append(text)
+        return bool(text)
 
     @property
     def kind(self) -> str:
@@ -96,14 +106,14 @@ class ResponsesAssembly:
         output.finished = event["type"] == "response.output_item.done"
         output.item = {**output.item, **item}
         if output.kind == "function_call":
-            output.text = text_of(item.get("arguments")) or output.text
+            if arguments := text_of(item.get("arguments")):
+                output.pieces = [arguments]
             return self._name(output)
-        if not output.finished or output.text:
+        content = _content(output)
+        if not output.finished or output.pieces or not content:
             return []
-        output.text = _content(output)  # a server that sends no deltas
-        if not output.text:
-            return []
-        return [(TextPiece if output.kind == "message" else ReasoningPiece)(output.text)]
+        output.pieces = [content]  # a server that sends no deltas
+        return [(TextPiece if output.kind == "message" else ReasoningPiece)(content)]
 
     def _name(self, output: _Output) -> list[Piece]:
         name = text_of(output.item.get("name"))
@@ -116,31 +126,30 @@ class ResponsesAssembly:
         text = text_of(event.get("delta"))
         output = self._output(event)
         output.item.setdefault("type", "message")
-        output.text += text
-        return [TextPiece(text)] if text else []
+        return [TextPiece(text)] if output.add(text) else []
 
     def _reasoning_delta(self, event: dict[str, Any]) -> list[Piece]:
         text = text_of(event.get("delta"))
         output = self._output(event)
         output.item.setdefault("type", "reasoning")
-        output.text += text
-        return [ReasoningPiece(text)] if text else []
+        return [ReasoningPiece(text)] if output.add(text) else []
 
     def _reasoning_part(self, event: dict[str, Any]) -> list[Piece]:
         """Parts of a summary are paragraphs."""
         output = self._output(event)
-        if not output.text:
+        if not output.pieces:
             return []
-        output.text += "\n\n"
+        output.add("\n\n")
         return [ReasoningPiece("\n\n")]
 
     def _arguments_delta(self, event: dict[str, Any]) -> list[Piece]:
-        self._output(event).text += text_of(event.get("delta"))
+        self._output(event).add(text_of(event.get("delta")))
         return []
 
     def _arguments_done(self, event: dict[str, Any]) -> list[Piece]:
         output = self._output(event)
-        output.text = text_of(event.get("arguments")) or output.text
+        if arguments := text_of(event.get("arguments")):
+            output.pieces = [arguments]
         return []
 
     def _ended(self, event: dict[str, Any]) -> list[Piece]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -58,6 +59,15 @@ def test_a_whole_response() -> None:
 def test_one_of_index_and_id_is_enough(without: str) -> None:
     events = [{k: v for k, v in event.items() if k != without} for event in events_of(WHOLE)]
     assert assemble(events)[1].items == ITEMS
+
+
+def test_a_long_answer_costs_no_more_a_piece_than_a_short_one() -> None:
+    said = "abcdefghij" * 10
+    delta = {"type": "response.output_text.delta", "output_index": 0, "delta": said}
+    begun = time.process_time()
+    _, finished = assemble([delta] * 60_000 + [COMPLETED])
+    assert finished.items == (Assistant(said * 60_000, 1, 4),)
+    assert time.process_time() - begun < 4
 
 
 @pytest.mark.parametrize("kind", ["done", "delta", "added"])
