@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,9 +61,9 @@ def rules_of(folder: Path) -> Rules:
     return rules
 
 
-def rules_from(folder: Path, patterns: Iterable[str]) -> Rules:
+def rules_from(folder: Path, patterns: Sequence[str]) -> Rules:
     """The rules that these patterns are, written for a folder."""
-    return Rules(folder, GitIgnoreSpec.from_lines(filter(_is_pattern, patterns)))
+    return Rules(folder, GitIgnoreSpec.from_lines(filter(_is_pattern, patterns[:LINE_LIMIT])))
 
 
 def _top_rules(top: Path) -> Rules:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiro_jupyter.core.workspace.ignore import rules_of
+from shiro_jupyter.core.workspace.ignore import LINE_LIMIT, rules_from, rules_of
 
 
 def put(root: Path, files: dict[str, str]) -> None:
@@ -140,3 +140,9 @@ def test_no_rules_file_makes_a_walk_hang(tmp_path: Path) -> None:
         assert not rules.ignores("a" * 200 + str(number), False)
     assert rules.ignores("xaxbx", False)
     assert time.process_time() - began < 5
+
+
+def test_patterns_of_settings_are_held_to_the_same_limits(tmp_path: Path) -> None:
+    rules = rules_from(tmp_path, ["*.csv", "*a*a*a*a*a*ab", *["x"] * LINE_LIMIT, "late"])
+    assert rules.ignores("deep/a.csv", False) and rules.ignores("x", True)
+    assert not rules.ignores("late", False) and not rules.ignores("aaaaaab", False)
