@@ -33,6 +33,7 @@ _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
 _EXPANDS = re.compile(r"\{[^{}]*(?:\}[^\s{]*)?(?:[{,'\"\\]|\.\.)")
 _ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
 _ANSI_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.S)
+_ANSI_LETTERS = dict(zip("abefnrtvE\\'\"?", "\a\b\x1b\f\n\r\t\v\x1b\\'\"?", strict=True))
 _BACKTICKED = re.compile(r"(?:[^`\\]|\\.)*", re.DOTALL)
 _DEPTH = 8
 
@@ -261,7 +262,7 @@ class _Reader:
             if char == "\\":
                 escaped = text[position + 1 : position + 2]
                 self.certain &= bool(escaped)
-                word.append(escaped if escaped != "\n" else "")
+                word.append("" if escaped == "\n" else escaped or "\\")
                 position += 2
             elif char == "'":
                 end = text.find("'", position + 1)
@@ -364,4 +365,4 @@ def _unescaped(match: re.Match[str]) -> str:
         return chr(int(digits, 16))
     if match[3]:
         return chr(int(match[3], 8) & 0xFF)
-    return {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a"}.get(match[4], match[4])
+    return _ANSI_LETTERS.get(match[4], f"\\{match[4]}")

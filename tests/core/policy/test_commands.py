@@ -210,6 +210,11 @@ def test_everyday_commands_are_followed(text: str) -> None:
     assert not destruction(text)
 
 
+def test_a_backslash_that_escapes_nothing_stays() -> None:
+    assert read_command("a\\").commands == (("a\\",),)
+    assert read_command("echo $'a\\ b\\n\\x41'").commands == (("echo", "a\\ b\nA"),)
+
+
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1)))
 def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
     reading = read_command(shlex.join(["run", *words]))
