@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
-from IPython.core.inputtransformer2 import TokenTransformBase
+from IPython.core.inputtransformer2 import TokenTransformBase, make_tokens_by_line
 
 VERBATIM = ("shiro", "todos", "remember", "recall", "forget")
 # IPython's magics whose line may hold ours; their rest is code, taken as it stands too.
@@ -55,7 +55,15 @@ class VerbatimMagic(TokenTransformBase):
     def transform(self, lines: list[str]) -> list[str]:
         line = lines[self.at]
         before, text = line[: self.percent], line[self.percent + 1 + len(self.name) :]
-        call = f"get_ipython().run_line_magic({self.name!r}, {_as_typed(text)!r})"
+        typed = _as_typed(text)
+        call = f"get_ipython().run_line_magic({self.name!r}, {typed!r})"
+        if self.name == "time" and not typed.startswith("-"):
+            # A line IPython splits at spaces and quotes and puts together otherwise, and either
+            # it wants to be Python.
+            timed = [f"{typed}\n"]
+            if inner := self.find(make_tokens_by_line(timed)):
+                timed = inner.transform(timed)
+            call = f"get_ipython().run_cell_magic('time', '', {''.join(timed)!r})"
         if not self.assigned and self.name not in TIMERS:
             call += " and None"
         return [*lines[: self.at], f"{before}{call}\n", *lines[self.at + 1 :]]

@@ -109,7 +109,25 @@ def test_other_special_syntax_of_the_cell_still_works(shell: InteractiveShell) -
 
 
 def test_timing_lines_carry_the_prompt_too(shell: InteractiveShell) -> None:
-    assert calls(shell.transform_cell("%time %shiro why?")) == [("time", "%shiro why?")]
+    [(name, _, timed)] = calls(shell.transform_cell("%time %shiro why?"))
+    assert (name, calls(timed)) == ("time", [("shiro", "why?")])
+    assert calls(shell.transform_cell("%timeit %shiro why?")) == [("timeit", "%shiro why?")]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_timed_prompt_arrives_as_typed(
+    shell: InteractiveShell,
+    prompt: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Host:
+        prompt = staticmethod(lambda line, cell: line)
+
+    monkeypatch.setattr(shell._shiro_extension, "_host", Host)
+    shell.run_cell(f"%time r = %shiro {prompt}").raise_error()
+    assert shell.user_ns["r"] == prompt.strip()
+    assert "Wall time" in capsys.readouterr().out
 
 
 def test_a_statement_has_no_value_and_an_assignment_has(shell: InteractiveShell) -> None:
