@@ -52,7 +52,13 @@ def request_header(shell: Any) -> dict[str, Any]:
 
 def _request(shell: Any) -> dict[str, Any]:
     get_parent = getattr(getattr(shell, "kernel", None), "get_parent", None)
-    return (get_parent() or {}) if get_parent else {}
+    with contextlib.suppress(LookupError):  # a thread of the person's belongs to no request
+        return (get_parent() or {}) if get_parent else {}
+    return {}
+
+
+def on_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def signal_main(signum: int) -> None:

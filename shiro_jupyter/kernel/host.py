@@ -15,6 +15,7 @@ from ..core.errors import ShiroError, TurnFailed, UsageError
 from ..core.events import TurnEnded
 from ..views.visible import visible
 from . import commands, compat
+from .cell_interrupts import in_cell
 from .command_line import CommandLine, parse
 from .main_thread import MainThread, Server
 from .memory_magics import MemoryMagics
@@ -24,6 +25,15 @@ from .rerun import Answers, Cell, Recorded, Runs, cell_of
 from .services import Services
 
 WITHIN = "A turn is running this code: %shiro cannot be asked from within it."
+WAITING = "A turn is running this code: a reply cannot be waited for within it."
+NOBODY = (
+    "A turn in the background has a question, and nobody can answer it here: run %shiro where "
+    "a person can type."
+)
+
+
+class TurnInterrupted(Exception):
+    """An interrupt, in a task, a callback or a thread, which may not raise KeyboardInterrupt."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +155,8 @@ class Host:
     def _of_nothing(self, person: bool) -> Generator[Wait, None, str]:
         """`%shiro` alone: answers a question that waits, else mends the last error, else help."""
         if self.main.questions:
+            if not person:
+                raise UsageError(NOBODY)
             yield Wait(self.services.until_answered(), Server(stdin=person))
             return ""
         result = getattr(self.shell, "last_execution_result", None)
@@ -169,7 +181,7 @@ class Host:
         view, ticks = view_for(self.shell, line, loaded.settings.view)
         owner = Owner(
             line=line,
-            reply=Reply(prompt),
+            reply=Reply(prompt, serve=lambda *until: self._wait_for(owner, *until)),
             person=person,
             loaded=loaded,
             view=view,
@@ -192,6 +204,17 @@ class Host:
         context = contextvars.copy_context()
         context.run(CURRENT.set, owner)
         return self.services.thread.spawn(lambda: self.services.turn(owner, prompt), context)
+
+    def _wait_for(
+        self, owner: Owner, ended: concurrent.futures.Future[None], timeout: float | None
+    ) -> None:
+        """The turn's code has to run on main while main waits for it."""
+        if compat.on_main() and self.main.busy:
+            raise compat.terminate_quietly(UsageError(WAITING), WAITING)
+        server = Server(stdin=compat.allows_stdin(self.shell), waits_for=owner)
+        self.main.serve_blocking(ended, server, float("inf") if timeout is None else timeout)
+        if owner.reply.outcome == "interrupted":
+            raise _stopped(owner.reply.reason or "The turn was interrupted.")
 
     def _work(self, work: Coroutine[Any, Any, Any], person: bool) -> Generator[Wait, None, Any]:
         """Have work done on the agent's thread that is no turn; an interrupt cancels it."""
@@ -260,13 +283,15 @@ def _say(text: str) -> None:
 def _raise_unless_fine(ended: TurnEnded, person: bool) -> None:
     """An interrupted turn stops Run All; a failed one does where nobody could see it."""
     if ended.outcome == "interrupted":
-        sentence = ended.reason or "The turn was interrupted."
-        raise compat.terminate_quietly(
-            KeyboardInterrupt(sentence), f"KeyboardInterrupt: {sentence}"
-        )
+        raise _stopped(ended.reason or "The turn was interrupted.")
     if not person and ended.outcome in ("failed", "limited"):
         raise compat.terminate_quietly(TurnFailed(ended.reason), f"TurnFailed: {ended.reason}")
 
 
 def _stopped(sentence: str) -> BaseException:
-    return compat.terminate_quietly(KeyboardInterrupt(sentence), f"KeyboardInterrupt: {sentence}")
+    """What ends the person's own code after an interrupt; a KeyboardInterrupt that left a task
+    would end the kernel with it."""
+    frame = sys._getframe()
+    plain = compat.on_main() and asyncio._get_running_loop() is None
+    error = KeyboardInterrupt if plain or in_cell(frame) else TurnInterrupted
+    return compat.terminate_quietly(error(sentence), f"{error.__name__}: {sentence}")

@@ -63,6 +63,7 @@ class Server:
     stdin: bool = False
     owner: object = None
     wake: Callable[[], object] = lambda: None
+    waits_for: object = None  # the turn that an interrupt is for, where it is not the owner's
     before: Any = None  # the SIGINT handler to put back
 
 
@@ -186,7 +187,7 @@ class MainThread:
 
         On any other thread both forms only wait: jobs run on main alone.
         """
-        if not _on_main():
+        if not compat.on_main():
             await asyncio.wait({asyncio.wrap_future(ended)})
             return
         loop = asyncio.get_running_loop()
@@ -210,11 +211,17 @@ class MainThread:
                 except KeyboardInterrupt:  # it came just as a job ended
                     continue
 
-    def serve_blocking(self, ended: concurrent.futures.Future[Any], server: Server) -> None:
-        """Run jobs until `ended`, blocking main in between."""
-        if not _on_main():
-            concurrent.futures.wait([ended])
+    def serve_blocking(
+        self,
+        ended: concurrent.futures.Future[Any],
+        server: Server,
+        seconds: float = float("inf"),
+    ) -> None:
+        """Run jobs until `ended`, or for so long, blocking main in between."""
+        if not compat.on_main():
+            concurrent.futures.wait([ended], min(seconds, threading.TIMEOUT_MAX))
             return
+        until = time.monotonic() + seconds
         wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
         server.wake = lambda: wakes.put(None)
         ended.add_done_callback(lambda _: server.wake())
@@ -225,8 +232,10 @@ class MainThread:
                         self._run_job(job, server)
                     if ended.done():
                         return
+                    if (left := until - time.monotonic()) <= 0:
+                        return
                     # With a time-out, since a wait without one hides ctrl-c on Windows.
-                    wakes.get(timeout=1.0)
+                    wakes.get(timeout=min(left, 1.0))
                 except (queue.Empty, KeyboardInterrupt):
                     continue
 
@@ -295,7 +304,7 @@ class MainThread:
 
         Around all that a cell does for its turn: what has entered it may serve at any time.
         """
-        if not _on_main() or server in self._servers:
+        if not compat.on_main() or server in self._servers:
             yield
             return
         server.before = signal.getsignal(signal.SIGINT)
@@ -327,7 +336,8 @@ class MainThread:
         if job:
             job.stopped_at = time.monotonic()
         if not ours:
-            self._interrupted(job.owner if job else self._servers[-1].owner)
+            server = self._servers[-1]
+            self._interrupted(job.owner if job else server.waits_for or server.owner)
         if job is None:
             return
         loop = job.task.get_loop() if job.task else None
@@ -359,10 +369,6 @@ async def _value(make: Callable[[], Awaitable[T]]) -> T:
         return await make()
     except KeyboardInterrupt as error:
         raise JobInterrupted("The person interrupted it.") from error
-
-
-def _on_main() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _now() -> concurrent.futures.Future[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+from collections.abc import Callable
 from typing import Literal
 
 from ..core.events import TurnEnded, TurnOutcome, Usage
@@ -12,8 +13,16 @@ class Reply:
     """One turn's answer. `str(reply)` is its text; displaying it shows nothing, since the cell
     has shown it already. In the background `outcome` is "running" until the turn has ended."""
 
-    def __init__(self, prompt: str, recorded: str | None = None) -> None:
+    def __init__(
+        self,
+        prompt: str,
+        recorded: str | None = None,
+        serve: Callable[[concurrent.futures.Future[None], float | None], None] | None = None,
+    ) -> None:
+        """`serve` waits for the end of the turn, for so many seconds at most, and runs its code
+        meanwhile where that has to be."""
         self.prompt = prompt
+        self._serve = serve
         self.recorded = recorded is not None
         self._answer = recorded or ""
         self._ended: TurnEnded | None = None
@@ -42,7 +51,10 @@ class Reply:
         return self._ended.usage if self._ended else Usage()
 
     def wait(self, timeout: float | None = None) -> Reply:
-        """Wait for a turn in the background; main's own work stands still meanwhile."""
+        """Wait for a turn in the background, whose code runs meanwhile; else TimeoutError."""
+        if self._serve and not self._done.done():
+            self._serve(self._done, timeout)
+            timeout = 0
         self._done.result(timeout)
         return self
 

@@ -30,6 +30,7 @@ def kernel(
         says("await", "Awaited."),
         says("front", "In front."),
         says("slow", "Slowly.", delay=2),
+        says("silent", "never", delay=60),
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
     home["SHIRO_VIEW"] = "text"
@@ -154,3 +155,56 @@ def test_code_that_a_turn_runs_cannot_ask_itself(kernel: Kernel) -> None:
         stdin=lambda prompt: "",
     )
     assert "cannot be asked from within it" in refused.stream("stderr")
+
+
+@pytest.mark.parametrize("form", ["", "%%time\n"])
+def test_waiting_for_a_reply_serves_its_turn(kernel: Kernel, form: str) -> None:
+    outputs = kernel.run(f"{form}r = %shiro --yolo sum &\nprint(r.wait(20).answer)", stdin=str)
+    assert outputs.status == "ok" and "It is 42." in outputs.stdout
+
+
+def test_a_wait_is_no_longer_than_it_may_be(kernel: Kernel) -> None:
+    outputs = kernel.run("r = %shiro slow &\nr.wait(0.2)", stdin=str)
+    assert outputs.reply["ename"] == "TimeoutError"
+    assert kernel.run("print(r.wait().answer)").stdout.endswith("Slowly.\n")
+
+
+def test_an_interrupt_of_a_wait_stops_the_turn_and_the_cell(kernel: Kernel) -> None:
+    kernel.run("from pathlib import Path")
+    sent: list[bool] = []
+    begun = kernel.folder / "waits"
+
+    def meanwhile() -> None:
+        if not sent and begun.exists():
+            sent.append(True)
+            kernel.interrupt()
+
+    outputs = kernel.run(
+        "r = %shiro silent &\nPath('waits').touch()\nr.wait()", idle=meanwhile, stdin=str
+    )
+    assert outputs.reply["ename"] == "KeyboardInterrupt"
+    assert len(outputs.reply["traceback"]) == 1
+    assert kernel.value("r.outcome") == "'interrupted'"
+
+
+def test_a_thread_of_the_persons_has_the_code_run_on_main(kernel: Kernel) -> None:
+    kernel.run("import threading; asked = []; shell = get_ipython()")
+    kernel.run(
+        "def ask(): asked.append(shell.run_line_magic('shiro', '--yolo sum').answer)\n"
+        "t = threading.Thread(target=ask); t.start()",
+        stdin=str,
+    )
+    deadline = time.monotonic() + 30
+    while kernel.value("t.is_alive()") == "True":  # its code runs between these cells
+        assert time.monotonic() < deadline
+    assert kernel.value("(asked, total)") == "(['It is 42.'], 42)"
+
+
+def test_nobody_is_asked_where_nobody_can_type(kernel: Kernel) -> None:
+    request = aside(kernel, "%shiro sum &")
+    kernel.later(request, "waits for your answer")
+    outputs = kernel.run("%shiro")
+    assert outputs.status == "error" and "nobody can answer it here" in str(outputs.reply)
+    kernel.run("%shiro", stdin=lambda prompt: "s")
+    kernel.later(request, "answered")
+    kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
