@@ -20,7 +20,7 @@ def kernel(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Kernel]:
     folder = tmp_path_factory.mktemp("own_code")
-    model = script(folder, says("fine", "All is well."))
+    model = script(folder, says("fine", "All is well."), says("silent", "never", delay=60))
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
     with running_kernel(request.param, folder=folder, **home, SHIRO_VIEW="text") as kernel:
         kernel.run("%load_ext shiro_jupyter\nimport asyncio, time\nfrom pathlib import Path")
@@ -94,3 +94,27 @@ def test_lines_of_a_traceback_are_those_of_the_cell(kernel: Kernel) -> None:
     shown = "".join(outputs.reply["traceback"])
     assert "----> 3" in shown.replace("\x1b[39m", "") or "line 3" in shown or "3 1/0" in shown
     assert "cell_interrupts" not in shown
+
+
+@pytest.mark.parametrize("form", ["get_ipython().run_line_magic('shiro', 'silent')", "callback"])
+def test_an_interrupted_prompt_beside_a_cell_leaves_the_kernel_alive(
+    kernel: Kernel, form: str
+) -> None:
+    begin = (
+        "ask = lambda: get_ipython().run_line_magic('shiro', 'silent')\n"
+        "asyncio.get_running_loop().call_later(0.2, ask)"
+        if form == "callback"
+        else "async def f():\n    await asyncio.sleep(0.2)\n"
+        f"    {form}\nt = asyncio.create_task(f())"
+    )
+    kernel.run(f"import threading\nmain = get_ipython()._shiro_extension.host.main\n{begin}")
+    # Main blocks in the prompt from now on, so another thread interrupts it.
+    kernel.run(
+        "import os, signal\ndef stop():\n    while not main._servers: time.sleep(0.05)\n"
+        "    time.sleep(0.5); os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread(target=stop).start()"
+    )
+    assert "All is well." in kernel.run("%shiro fine", stdin=str).stdout
+    if form != "callback":
+        kernel.run("await asyncio.wait({t})")
+        assert "interrupted" in kernel.value("repr(t.exception())")
