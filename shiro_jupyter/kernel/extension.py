@@ -38,6 +38,17 @@ def unload(shell: Any) -> None:
         extension.close()
 
 
+INTERRUPTED = "Interrupted while the agent was loaded: run it again to load the rest."
+NO_FOLDER = "The working directory is gone: %cd to one that exists."
+
+
+def _in_one_sentence(error: BaseException, sentence: str) -> BaseException:
+    """The error, which IPython then shows without the traceback through what was loaded."""
+    shown = f"{type(error).__name__}: {sentence}"
+    error._render_traceback_ = lambda: [shown]  # type: ignore[attr-defined]
+    return error
+
+
 class Extension:
     """The extension in one shell: what it replaced, and the host once there is one."""
 
@@ -69,7 +80,14 @@ class Extension:
     @property
     def host(self) -> Host:
         if self._host is None:
-            self._host = make_host(self.shell)
+            try:
+                self._host = make_host(self.shell)
+            except KeyboardInterrupt as error:
+                raise _in_one_sentence(error, INTERRUPTED) from None
+            except FileNotFoundError as error:
+                if error.filename is not None:
+                    raise
+                raise _in_one_sentence(error, NO_FOLDER) from None
         return self._host
 
     @property
@@ -114,8 +132,9 @@ class Extension:
     def _memory_magic(self, name: str) -> Callable[[str], Any]:
         def stand_in(line: str) -> Any:
             """Memory of the project; %shiro /help lists its magics."""
+            host = self.host
             self._put_back("line", MEMORY)  # IPython's own %recall is what ours builds on
-            self.host.memory_magics.register(self.shell)
+            host.memory_magics.register(self.shell)
             return self.shell.run_line_magic(name, line)
 
         return stand_in

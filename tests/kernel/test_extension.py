@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
+from shiro_jupyter.kernel import extension
 from tests.support.kernels import ROOT
 
 LOAD = """
@@ -94,3 +98,37 @@ def _environment(folder: Path) -> dict[str, str]:
     script = folder / "script.json"
     script.write_text('[{"text": "Hello."}]')
     return {**os.environ, "PYTHONPATH": str(ROOT), "SHIRO_MODEL": f"scripted:{script}"}
+
+
+@pytest.fixture(scope="module")
+def shell() -> Iterator[InteractiveShell]:
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize("magic", ["%shiro hello", "%todos", "%remember a fact"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FileNotFoundError])
+def test_what_stops_the_first_prompt_is_said_in_a_sentence(
+    shell: InteractiveShell,
+    magic: str,
+    error: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shell.run_line_magic("load_ext", "shiro_jupyter")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    try:
+        if error is KeyboardInterrupt:
+            monkeypatch.setattr(extension, "make_host", lambda shell: signal.raise_signal(2))
+        else:
+            gone.rmdir()
+        result = shell.run_cell(magic)
+        assert isinstance(result.error_in_exec, error)
+        shown = capsys.readouterr()
+        assert len((shown.out + shown.err).strip().splitlines()) == 1
+    finally:
+        monkeypatch.chdir(tmp_path)
+        shell.run_line_magic("unload_ext", "shiro_jupyter")
