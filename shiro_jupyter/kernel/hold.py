@@ -51,4 +51,3 @@ def postponed() -> bool:
     """For the signal's handler: whether the interrupt is to be raised later, and will be."""
     _state.late = _state.held
     return _state.held
-
