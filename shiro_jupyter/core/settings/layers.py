@@ -313,9 +313,10 @@ def _checked(data: Mapping[str, Any], source: str, *, strict: bool) -> dict[str,
             if strict
             else Fields.model_validate(data)
         )
-    except ValidationError as error:
-        raise SettingsError(_sentence(error, source)) from None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        # Too deep for one of the two: the writer, or (as broken JSON) the reader.
+        if isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid":
+            raise SettingsError(_sentence(error, source)) from None
         raise SettingsError(f"{source} is nested too deep, or holds too long a number.") from None
     return {name: getattr(checked, name) for name in checked.model_fields_set}
 
