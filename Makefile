@@ -46,7 +46,7 @@ demo: .venv/ready
 	@$(BIN)/python scripts/demo.py
 
 test: .venv/ready .venv-oldest/ready model
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 check: .venv/ready
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . || \

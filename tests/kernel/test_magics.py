@@ -200,6 +200,7 @@ def test_a_syntax_error_is_asked_about_too(kernel: Kernel) -> None:
 
 def test_sessions_are_listed_and_resumed(kernel: Kernel) -> None:
     ask(kernel, "%shiro hello there, first session")
+    ask(kernel, "%shiro plan it")
     first = kernel.value("get_ipython()._shiro_extension.host.services.opened.session.id")[1:-1]
     count = len(prompts(kernel))
     assert "new session" in ask(kernel, "%shiro /clear")
