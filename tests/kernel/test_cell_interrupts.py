@@ -65,7 +65,7 @@ def test_code_beside_a_prompt_gets_its_interrupt(kernel: Kernel, hang: str, plac
 
 
 def test_the_code_may_catch_it(kernel: Kernel) -> None:
-    own = "Path('begun').touch()\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n"
+    own = "try:\n    Path('begun').touch()\n    time.sleep(60)\nexcept KeyboardInterrupt:\n"
     outputs, took = interrupted(kernel, f"{own}    print('caught')\n%shiro fine")
     assert outputs.status == "ok" and took < SOON
     assert "caught" in outputs.stdout and "All is well." in outputs.stdout
