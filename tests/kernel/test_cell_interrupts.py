@@ -72,9 +72,9 @@ def test_the_code_may_catch_it(kernel: Kernel) -> None:
 
 
 def test_code_that_awaits_is_cancelled(kernel: Kernel) -> None:
-    outputs, took = interrupted(
-        kernel, "%shiro fine\nPath('begun').touch()\nawait asyncio.sleep(60)"
-    )
+    # Begun once the loop turns: an interrupt just before it would find code that does not await.
+    begin = "asyncio.get_running_loop().call_soon(Path('begun').touch)"
+    outputs, took = interrupted(kernel, f"%shiro fine\n_ = {begin}\nawait asyncio.sleep(60)")
     assert outputs.status == "error" and took < SOON
     assert outputs.reply["ename"] == "CancelledError"
     assert "All is well." in kernel.run("%shiro fine").stdout
