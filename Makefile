@@ -53,7 +53,7 @@ check: .venv/ready
 	  { echo 'repair with: .venv/bin/ruff format . && .venv/bin/ruff check --fix .'; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/python scripts/docs.py --check
-	@$(BIN)/pytest -q -m 'not kernel and not model and not slow'
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile -m 'not kernel and not model and not slow'
 
 docs: .venv/ready
 	@$(BIN)/python scripts/docs.py
