@@ -1,0 +1,137 @@
+/** The messages between page and kernel, protocol 1, and the page model of a turn. */
+
+export const PROTOCOL = 1;
+
+export type Phase =
+  | 'idle'
+  | 'loading'
+  | 'thinking'
+  | 'answering'
+  | 'preparing'
+  | 'tool'
+  | 'waiting'
+  | 'retrying'
+  | 'ended';
+
+/** Text that came before more work. Every `html` of the model is safe by the kernel's making. */
+export interface Said {
+  kind: 'said';
+  html: string;
+}
+
+export interface Tool {
+  kind: 'tool';
+  id: string;
+  name: string;
+  summary: string;
+  mark: string;
+  outcome: string;
+  details: string;
+  output: string;
+}
+
+/** The call that runs; one that is still being written where `called` is false. */
+export interface Flight {
+  id: string;
+  name: string;
+  summary: string;
+  output: string;
+  called: boolean;
+}
+
+export interface Question {
+  id: string;
+  kind: 'approval' | 'ask';
+  title: string;
+  preview: string;
+  choices: readonly { choice: string; label: string }[];
+  digest: string;
+  /** Whether words may be given, too. */
+  free: boolean;
+}
+
+/** What there is to see of a turn: plain values, made by the kernel, never changed in place. */
+export interface Turn {
+  number: number;
+  prompt: string;
+  origin: 'cell' | 'background' | 'panel';
+  cell: string;
+  phase: Phase;
+  status: string;
+  /** Epoch seconds of the kernel's clock, like `until`. */
+  since: number | null;
+  until: number | null;
+  tokens: string;
+  reasoning: string;
+  work: readonly (Said | Tool)[];
+  flight: Flight | null;
+  answer: readonly string[];
+  notes: readonly string[];
+  questions: readonly Question[];
+  tasks: { bar: string; lines: readonly string[] } | null;
+  queue: readonly string[];
+  ended: { outcome: string; reason: string; footer: string } | null;
+}
+
+/** What turns one value into the next: see `applied`. */
+export type Patch =
+  | null
+  | undefined
+  | { '=': unknown }
+  | { '+'?: string; '-'?: number }
+  | { o?: { readonly [key: string]: Patch }; n?: number };
+
+/** What a page asks of the kernel. Whoever sends it over a kernel connection adds `page`. */
+export type Request =
+  | { do: 'hello'; protocol: number; version: string; notebook: string }
+  | { do: 'snapshot'; turn: number }
+  | { do: 'answer'; question: string; digest: string; choice: string; words: string }
+  | { do: 'stop' }
+  | { do: 'prompt'; text: string }
+  | { do: 'done'; id: string; value?: unknown; error?: string }
+  | { do: 'left'; turn: number }
+  | { do: 'bye' };
+
+export interface Reply {
+  ok: boolean;
+  error?: string;
+  /** Whether the kernel's side has been made; answered to `hello` and to a failed `prompt`. */
+  started?: boolean;
+  protocol?: number;
+  version?: string;
+  kernel?: string;
+}
+
+export interface TurnEvent {
+  kind: 'turn';
+  to?: string;
+  kernel: string;
+  turn: number;
+  seq: number;
+  now: number;
+  patch: Patch;
+}
+
+/** What a kernel tells pages; for all of them where `to` is absent. */
+export type Event =
+  | TurnEvent
+  | { kind: 'here'; to?: string; protocol: number; version: string; kernel: string }
+  | { kind: 'gone'; to?: string; kernel: string }
+  | {
+      kind: 'ask';
+      to: string;
+      kernel: string;
+      id: string;
+      op: string;
+      args: { readonly [name: string]: unknown };
+      notebook: string;
+    }
+  | { kind: 'said'; to: string; kernel: string; text: string }
+  | {
+      kind: 'left';
+      to: string;
+      kernel: string;
+      turn: number;
+      cell: string;
+      bundle: { readonly [mime: string]: string };
+    };
