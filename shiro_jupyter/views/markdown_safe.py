@@ -46,16 +46,24 @@ _TEX_START = re.compile(r"\$|\\(?=[(\[]|begin\b|(?:eq)?ref\b)")
 
 def to_html(text: str) -> str:
     """The text as html without scripts, remote content, classes or ids."""
-    tokens = _parsed(text)
-    if tokens is None:
-        return f'<pre style="white-space:pre-wrap">{html_text(text)}</pre>\n'
-    return "".join(_html(token) for token in tokens)
+    return "".join(html for _, html in html_blocks(text))
+
+
+def html_blocks(text: str) -> list[tuple[int, str]]:
+    """The html of each top-level block, behind the number of the line where it begins, from 0."""
+    if (tokens := _parsed(text)) is None:
+        return [(0, f'<pre style="white-space:pre-wrap">{html_text(text)}</pre>\n')]
+    blocks: list[tuple[int, list[str]]] = []
+    for token in tokens:
+        if token.level == 0 and token.nesting >= 0:
+            blocks.append(((token.map or [0])[0], []))
+        blocks[-1][1].append(_html(token))
+    return [(line, "".join(parts)) for line, parts in blocks]
 
 
 def to_markdown(text: str) -> str:
     """The text as Markdown that no reader can take for anything else than what `to_html` shows."""
-    tokens = _parsed(text)
-    if tokens is None:
+    if (tokens := _parsed(text)) is None:
         return fenced(text)
     return _Blocks(iter(tokens)).text_until("")
 

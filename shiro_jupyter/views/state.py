@@ -13,7 +13,8 @@ from ..core.transcript import Outcome
 Phase = Literal[
     "idle", "loading", "thinking", "answering", "preparing", "tool", "waiting", "retrying", "ended"
 ]
-# Characters kept of a running call's output: what a view may show of it.
+# Characters kept of a running call's output: what a view may show of it. Up to twice as many, so
+# that what is kept mostly grows at its end, and a view need not send it anew.
 OUTPUT_TAIL = 2_000
 
 MARKS: dict[Outcome, str] = {
@@ -39,6 +40,12 @@ ENDINGS: dict[TurnOutcome, str] = {
     "interrupted": "interrupted",
     "limited": "stopped at a limit",
     "failed": "failed",
+}
+
+APPROVAL_LABELS = {
+    e.ALLOW: "Allow",
+    e.ALLOW_SESSION: "Allow for this session",
+    e.DENY: "Deny",
 }
 
 
@@ -197,8 +204,10 @@ class TurnState:
                 self.in_flight[call_id] = ToolUse(call_id, name, at, summary, called=True)
             case e.ToolOutput(call_id, text):
                 if use:
-                    tail = (use.output + text)[-OUTPUT_TAIL:]
-                    self.in_flight[call_id] = replace(use, output=tail)
+                    output = use.output + text
+                    if len(output) > 2 * OUTPUT_TAIL:
+                        output = output[-OUTPUT_TAIL:]
+                    self.in_flight[call_id] = replace(use, output=output)
             case e.ToolFinished(call_id, name, outcome, text, seconds):
                 self._settle_text()
                 self.in_flight.pop(call_id, None)
@@ -244,29 +253,50 @@ class TurnState:
 # -- wording, the same in every view ---------------------------------------------------------
 
 
-def status(state: TurnState, now: float) -> str:
-    """The one line of truth; empty before a turn."""
+@dataclass(frozen=True)
+class Standing:
+    """What goes on, in words without a number that changes by itself: a view counts the seconds
+    from `since` on, or down to `until`, both of the feed's clock."""
+
+    words: str
+    since: float | None = None
+    until: float | None = None
+
+
+def standing(state: TurnState) -> Standing:
     use = state.current
     match state.phase:
+        case "idle":
+            return Standing("")
         case "loading":
-            line = f"loading the model{_for(now - state.started)}"
+            return Standing("loading the model", since=state.started)
         case "thinking":
-            line = f"thinking{_for(now - state.step_at)}"
+            return Standing("thinking", since=state.step_at)
         case "tool" if use:
-            line = f"running {use.name}{_for(now - use.since)}"
+            return Standing(f"running {use.name}", since=use.since)
         case "preparing" if use:
-            line = f"preparing {use.name}"
+            return Standing(f"preparing {use.name}")
         case "waiting":
-            line = "waiting for you"
-        case "retrying" if state.retry:
-            left = state.retry_at + state.retry.seconds - now
-            line = f"retrying in {duration(left)}" if left >= 1 else "trying again"
-            line += f" ({state.retry.reason.rstrip('.')})" if state.retry.reason else ""
+            return Standing("waiting for you")
+        case "retrying" if retry := state.retry:
+            reason = f" ({retry.reason.rstrip('.')})" if retry.reason else ""
+            return Standing(f"retrying{reason}", until=state.retry_at + retry.seconds)
         case "ended":
-            return footer(state)
+            return Standing(footer(state))
         case phase:
-            line = "" if phase == "idle" else phase
-    return line + (f" · {len(state.queue)} queued" if state.queue else "")
+            return Standing(phase)
+
+
+def status(state: TurnState, now: float) -> str:
+    """The one line of truth; empty before a turn."""
+    stands = standing(state)
+    line = stands.words
+    if stands.since is not None and now - stands.since >= 1:
+        line += f" for {duration(now - stands.since)}"
+    if stands.until is not None and stands.until - now >= 1:
+        line += f" in {duration(stands.until - now)}"
+    queued = len(state.queue) if state.phase != "ended" else 0
+    return line + (f" · {queued} queued" if queued else "")
 
 
 def footer(state: TurnState) -> str:
@@ -284,6 +314,16 @@ def footer(state: TurnState) -> str:
     if ended.cost is not None:
         parts.append(f"${ended.cost:.4f}")
     return " · ".join(parts)
+
+
+def tokens(usage: Usage) -> str:
+    """`1,234 in, 56 out`; empty where nothing was reported."""
+    return f"{usage.input:,} in, {usage.output:,} out" if usage.input or usage.output else ""
+
+
+def choice_label(question: e.Question, choice: str) -> str:
+    """What stands on the button of a choice."""
+    return APPROVAL_LABELS.get(choice, choice) if question.kind == "approval" else choice
 
 
 def choices_line(question: e.Question) -> str:
@@ -320,7 +360,3 @@ def duration(seconds: float) -> str:
 def precise(seconds: float) -> str:
     """`0.3 s`, or as `duration` from a minute on."""
     return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)
-
-
-def _for(seconds: float) -> str:
-    return f" for {duration(seconds)}" if seconds >= 1 else ""

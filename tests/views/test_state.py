@@ -8,7 +8,15 @@ from shiro_jupyter.core.events import Event
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.core.transcript import OUTCOMES
 from shiro_jupyter.views.cell import CellView, live_blocks
-from shiro_jupyter.views.state import Said, TurnState, duration, status
+from shiro_jupyter.views.state import (
+    OUTPUT_TAIL,
+    Said,
+    Standing,
+    TurnState,
+    duration,
+    standing,
+    status,
+)
 from tests.views.screen import screen
 from tests.views.turns import TURNS, Display, ended, text_view, timed
 
@@ -96,10 +104,29 @@ def test_a_retry_counts_down_and_then_tries() -> None:
     state = TurnState()
     for event, at in [(e.TurnStarted(1, "go"), 0.0), (e.Retrying("Busy (429).", 8.0), 10.0)]:
         state.apply(event, at)
-    assert status(state, 11.0) == "retrying in 7 s (Busy (429))"
-    assert status(state, 19.0) == "trying again (Busy (429))"
+    assert status(state, 11.0) == "retrying (Busy (429)) in 7 s"
+    assert status(state, 19.0) == "retrying (Busy (429))"
     state.apply(e.TextDelta("Hi"), 20.0)
     assert status(state, 21.0) == "answering"
+
+
+def test_the_line_can_be_had_without_its_seconds() -> None:
+    state = TurnState()
+    seen = []
+    for event, at in timed(TURNS["refused"](), every=1):
+        state.apply(event, at)
+        seen.append(standing(state))
+    assert seen[:6] == [
+        Standing("loading the model", since=100),
+        Standing("thinking", since=101),
+        Standing("preparing bash"),
+        Standing("running bash", since=103),
+        Standing("waiting for you"),
+        Standing("running bash", since=105),
+    ]
+    state.apply(e.TurnStarted(2, "go"), 200)
+    state.apply(e.Retrying("Busy.", 8.0), 210)
+    assert standing(state) == Standing("retrying (Busy)", until=218)
 
 
 def test_text_before_a_call_is_told_from_the_answer() -> None:
@@ -133,9 +160,14 @@ def test_output_of_a_running_call_is_bounded() -> None:
     state = TurnState()
     state.apply(e.TurnStarted(1, "go"), 0)
     state.apply(e.ToolCalled("a", "bash", "yes"), 1)
+    cuts = 0
     for _ in range(100):
-        state.apply(e.ToolOutput("a", "y" * 1_000), 2)
-    assert state.current is not None and len(state.current.output) == 2_000
+        before = state.current
+        state.apply(e.ToolOutput("a", "y" * 100), 2)
+        assert before and state.current and len(state.current.output) <= 2 * OUTPUT_TAIL
+        cuts += not state.current.output.startswith(before.output)
+    assert len(state.current.output) >= OUTPUT_TAIL
+    assert cuts == 3  # it grows at its end, but for these
 
 
 def test_a_long_wait_is_told_in_coarser_steps() -> None:
