@@ -15,13 +15,14 @@ from typing import Any, Literal, TextIO, cast
 
 from ..core.events import Event, TurnEnded, to_json
 from ..core.settings import Loaded
-from ..views.cell import CellView
+from ..views.cell import CellView, Data
 from ..views.choose import Kind, choose
-from ..views.document import Bundle, Line, Prose, bundle
+from ..views.document import Line, Prose, bundle
 from ..views.feed import View
 from ..views.text import TextView
 from ..views.visible import visible
 from . import compat
+from .cell_widget import Pages, place
 from .command_line import CommandLine
 from .reply import Reply
 
@@ -49,9 +50,16 @@ class Owner(Errand):
     loaded: Loaded
     view: View
     ticks: bool
+    cell: str | None = ""  # its id, where the front end names it; None: asked in a page
     record: Callable[[str], None] | None = None  # keeps the answer for a re-run
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
     unsubscribe: Callable[[], None] = lambda: None
+
+    @property
+    def origin(self) -> Literal["cell", "background", "panel"]:
+        if self.cell is None:
+            return "panel"
+        return "background" if self.line.background else "cell"
 
     def apply(self, event: Event, at: float) -> None:
         if isinstance(event, TurnEnded) and event.outcome == "failed" and not self.person:
@@ -62,10 +70,22 @@ class Owner(Errand):
         if self.ticks:
             self.context.run(cast(Any, self.view).tick, at)
 
+    @property
+    def expects_page(self) -> bool:
+        """Whether a page may be about to draw the turn in its cell."""
+        return isinstance(self.view, CellView) and self.view.expects_page
+
     def behind(self, turns: int) -> None:
-        """A cell that waits says what for; one that has returned has nothing to say yet."""
-        if isinstance(self.view, TextView) and not self.line.background:
+        """A cell that waits says what for; text has nothing to say yet where it has returned."""
+        if isinstance(self.view, CellView) or (
+            isinstance(self.view, TextView) and not self.line.background
+        ):
             self.context.run(self.view.behind, turns)
+
+    def dropped(self, reason: str) -> None:
+        """It waited, and will not start."""
+        if isinstance(self.view, CellView):
+            self.context.run(self.view.dropped, reason)
 
     def hide(self) -> None:
         """Someone else is about to write to the screen."""
@@ -86,14 +106,19 @@ class Owner(Errand):
 CURRENT: contextvars.ContextVar[Owner | None] = contextvars.ContextVar("shiro_turn", default=None)
 
 
-def view_for(shell: Any, line: CommandLine, setting: str) -> tuple[View, bool]:
+def view_for(
+    shell: Any, line: CommandLine, setting: str, pages: Pages | None = None
+) -> tuple[View, bool]:
     """The view of a prompt, and whether it wants to be ticked."""
     out, err = _streams(line.background)
     if line.json:
         return JsonView(out), False
-    kind = _kind(shell, line, setting)
-    if kind == "cell":
-        return CellView(Publisher(shell)), True
+    watched = _watched(shell, pages)
+    kind = _kind(shell, line, setting, watched)
+    if kind in ("widget", "cell"):
+        if pages is None or not watched:
+            return CellView(Publisher(shell)), True
+        return CellView(Publisher(shell), lambda: place(pages, widget=kind == "widget")), True
     terminal = kind == "terminal"
     colour = terminal and not os.environ.get("NO_COLOR")
     return TextView(out, err, terminal=terminal, colour=colour, quiet=line.quiet), terminal
@@ -103,19 +128,24 @@ def show_recorded(shell: Any, line: CommandLine, setting: str, answer: str, note
     """An answer of an earlier run, where and as the view of a turn would leave it."""
     if line.json:
         sys.stdout.write(json.dumps({"recorded": answer}) + "\n")
-    elif _kind(shell, line, setting) == "cell":
-        Publisher(shell).show(bundle([Prose(answer), Line(note)]))
+    elif _kind(shell, line, setting, watched=False) == "cell":
+        Publisher(shell).show(bundle([Prose(answer), Line(note)]), {})
     else:
         sys.stdout.write(visible(answer) + "\n" + (f"{note}\n" if not line.quiet else ""))
 
 
-def _kind(shell: Any, line: CommandLine, setting: str) -> Kind:
+def _kind(shell: Any, line: CommandLine, setting: str, watched: bool) -> Kind:
     # A kernel that is asked without a person writes a notebook too, though it may name no cell.
     kernel = compat.in_kernel(shell)
     notebook = kernel and (bool(compat.cell_id(shell)) or not compat.allows_stdin(shell))
     terminal = not kernel and sys.stdout.isatty() and not line.background
     setting = "text" if line.quiet else setting
-    return choose(notebook=notebook, terminal=terminal, setting=setting)
+    return choose(notebook=notebook, watched=watched, terminal=terminal, setting=setting)
+
+
+def _watched(shell: Any, pages: Pages | None) -> bool:
+    """Whether a page may show a widget: what nobody watches is a file in the making."""
+    return pages is not None and (pages.present or compat.allows_stdin(shell))
 
 
 class JsonView:
@@ -136,13 +166,13 @@ class Publisher:
     def __init__(self, shell: Any) -> None:
         self._publish = shell.display_pub.publish
 
-    def show(self, content: Bundle) -> str:
+    def show(self, data: Data, metadata: Data) -> str:
         display_id = secrets.token_hex(8)
-        self._publish(content, {}, transient={"display_id": display_id})
+        self._publish(data, metadata, transient={"display_id": display_id})
         return display_id
 
-    def update(self, display_id: str, content: Bundle) -> None:
-        self._publish(content, {}, transient={"display_id": display_id}, update=True)
+    def update(self, display_id: str, data: Data, metadata: Data) -> None:
+        self._publish(data, metadata, transient={"display_id": display_id}, update=True)
 
 
 class CurrentStream(TextIOBase):

@@ -1,18 +1,32 @@
-"""A turn in the output of a notebook cell: one display, updated, then replaced by what stays."""
+"""A turn in the output of a notebook cell: one display, replaced at the end by what stays.
+
+Meanwhile a page draws the turn in it (`Live`), where there is such a page; else the display itself
+is updated.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from ..core import todos as tasks
-from ..core.events import ApprovalDecided, ApprovalRequested, Event, Question, TurnEnded
-from .document import Block, Bundle, Line, Prose, Verbatim, bundle, clipped
+from ..core.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    Event,
+    Question,
+    TurnEnded,
+    TurnStarted,
+)
+from .document import Block, Line, Prose, Verbatim, bundle, clipped
 from .state import TurnState, choices_line, reasoning_line, status
-from .static import left_behind, tool_line
+from .static import left_behind, prompt_block, tool_line
 from .visible import one_line, output_text
 
 INTERVAL = 0.25  # seconds between two updates, at least
+PATIENCE = 3.0  # seconds that a page has to draw the turn before the display is updated instead
 # Bounds of one update, so that a long turn sends bytes in proportion to its length.
 ANSWER_SHOWN = 2_000
 OUTPUT_SHOWN = 600
@@ -23,68 +37,141 @@ PREVIEW_SHOWN = 30_000
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
+Data = dict[str, Any]  # by mime type, or the metadata of an output
+
 
 class Publisher(Protocol):
     """The display of one cell."""
 
-    def show(self, bundle: Bundle) -> str:
+    def show(self, data: Data, metadata: Data) -> str:
         """Show it as a new output; answers its display id."""
         ...
 
-    def update(self, display_id: str, bundle: Bundle) -> None: ...
+    def update(self, display_id: str, data: Data, metadata: Data) -> None: ...
+
+
+class Live(Protocol):
+    """A view of the turn in the page, fed by others."""
+
+    @property
+    def mime(self) -> Data:
+        """What a bundle holds for it."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether a page has been seen to draw it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a turn is shown: what tells the page whose output it is, and the view there."""
+
+    mark: Data = field(default_factory=dict)
+    live: Live | None = None
 
 
 class CellView:
-    """Follows one turn; the host calls `tick` a few times a second while the turn runs.
+    """Follows one turn; the host calls `tick` a few times a second while the turn runs, and
+    `place` when it starts.
 
-    Nothing is sent that is the same as before, and nothing while a question waits: every message
-    counts as activity of the kernel and keeps a hub's machine up.
+    Nothing is sent that is the same as before, nothing while a question waits, and nothing at all
+    while a page draws the turn: every message counts as activity of the kernel and keeps a hub's
+    machine up.
     """
 
-    def __init__(self, publisher: Publisher) -> None:
+    def __init__(self, publisher: Publisher, place: Callable[[], Place] = Place) -> None:
         self.state = TurnState()
         self._publisher = publisher
+        self._find_place = place
+        self._place = Place()
+        self._ready = False  # a page draws the turn
+        self._mounted = False  # and its view is in the display
+        self._patience = 0.0
         self._display_id = ""
-        self._sent: Bundle = {}
+        self._sent: Data = {}
         self._status = ""
         self._changed = False
         self._next = 0.0
 
+    @property
+    def expects_page(self) -> bool:
+        """Whether a page may be about to draw the turn."""
+        return self._place.live is not None and not self._ready
+
     def apply(self, event: Event, at: float) -> None:
         if not self.state.apply(event, at):
             return
+        if isinstance(event, TurnStarted):
+            self._place, self._patience = self._find_place(), at + PATIENCE
         if isinstance(event, TurnEnded):
-            self._publish(left_behind(self.state))
+            self._publish(left_behind(self.state), ended=True)
+            self._leave_page()
             return
         self._changed = True
         # A question and its answer are seen at once.
         self._offer(at, now=isinstance(event, ApprovalRequested | ApprovalDecided))
 
+    def behind(self, turns: int) -> None:
+        """The turn has been asked for, and waits until so many others have ended."""
+        self._publish(bundle([Line(f"waits behind {turns} turn{'s' if turns > 1 else ''}")]))
+
+    def dropped(self, reason: str) -> None:
+        """The turn that waited will not start."""
+        self._publish(bundle([Line(reason)]))
+
     def forget(self) -> None:
         """The display was cleared away: what comes is shown anew. May be called on any thread."""
-        self._display_id, self._sent, self._changed = "", {}, True
+        self._display_id, self._sent, self._changed, self._mounted = "", {}, True, False
 
     def tick(self, at: float) -> None:
-        if self.state.phase not in ("idle", "ended"):
-            self._offer(at)
+        self._offer(at)
 
     def _offer(self, at: float, now: bool = False) -> None:
-        line = status(self.state, at)
-        if self.state.phase in ("idle", "ended") or not (self._changed or line != self._status):
+        if self.state.phase in ("idle", "ended"):
             return
-        if now or at >= self._next:
+        if live := self._drawing(at):
+            if not self._mounted and at >= self._next:
+                self._next, self._mounted = at + INTERVAL, True
+                self._publish({**live.mime, **bundle(checkpoint(self.state))})
+            return
+        line = status(self.state, at)
+        if (self._changed or line != self._status) and (now or at >= self._next):
             self._next = at + INTERVAL
             self._changed, self._status = False, line
             self._publish(bundle(live_blocks(self.state, at)))
 
-    def _publish(self, content: Bundle) -> None:
-        if content == self._sent:
+    def _drawing(self, at: float) -> Live | None:
+        """The view in the page, while the turn is left to it."""
+        live = self._place.live
+        self._ready = self._ready or (live is not None and live.ready)
+        if live and not self._ready and at >= self._patience:
+            self._leave_page()
+        return self._place.live
+
+    def _leave_page(self) -> None:
+        if live := self._place.live:
+            self._place = Place(self._place.mark)
+            live.close()
+
+    def _publish(self, data: Data, ended: bool = False) -> None:
+        if data == self._sent:
             return
-        self._sent = content
+        self._sent = data
+        mark = self._place.mark
+        metadata = {"shiro": {**mark, "ended": ended}} if mark else {}
         if self._display_id:
-            self._publisher.update(self._display_id, content)
+            self._publisher.update(self._display_id, data, metadata)
         else:
-            self._display_id = self._publisher.show(content)
+            self._display_id = self._publisher.show(data, metadata)
+
+
+def checkpoint(state: TurnState) -> list[Block]:
+    """What stands beside the live view: a file saved meanwhile is read without it."""
+    return [*prompt_block(state), Line("In progress: the answer will take this place.")]
 
 
 def live_blocks(state: TurnState, at: float) -> list[Block]:

@@ -20,12 +20,7 @@ def left_behind(state: TurnState) -> Bundle:
 
 def left_blocks(state: TurnState) -> list[Block]:
     """Prompt, answer, tools folded, what changed, task list, and how the turn ended."""
-    blocks: list[Block] = []
-    prompt = Verbatim(state.prompt, quoted=True)
-    if len(state.prompt) > PROMPT_OPEN:
-        blocks.append(Folded(f"prompt, {len(state.prompt):,} characters", (prompt,)))
-    elif state.prompt:
-        blocks.append(prompt)
+    blocks = prompt_block(state)
     if state.answer:
         blocks.append(Prose(state.answer))
     if state.tools:
@@ -37,6 +32,14 @@ def left_blocks(state: TurnState) -> list[Block]:
         blocks.append(Line(state.ended.reason, strong=True))
     blocks.append(Line(footer(state)))
     return blocks
+
+
+def prompt_block(state: TurnState) -> list[Block]:
+    """The prompt, folded where it is long, nothing where there is none."""
+    prompt = Verbatim(state.prompt, quoted=True)
+    if len(state.prompt) > PROMPT_OPEN:
+        return [Folded(f"prompt, {len(state.prompt):,} characters", (prompt,))]
+    return [prompt] if state.prompt else []
 
 
 def tool_line(use: ToolUse) -> Line:

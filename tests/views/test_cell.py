@@ -3,8 +3,7 @@ from __future__ import annotations
 from shiro_jupyter.core import events as e
 from shiro_jupyter.core.events import Event
 from shiro_jupyter.core.todos import Todo
-from shiro_jupyter.views.cell import INTERVAL, CellView, tail
-from shiro_jupyter.views.document import Bundle
+from shiro_jupyter.views.cell import INTERVAL, PATIENCE, CellView, Place, tail
 from shiro_jupyter.views.static import left_behind
 from tests.views.turns import TURNS, Display, ended, timed
 
@@ -133,22 +132,105 @@ def test_the_tail_of_an_answer_opens_its_code_block_again() -> None:
 
 
 def test_a_display_that_was_cleared_away_is_shown_anew() -> None:
-    shown: list[str] = []
-    updated: list[str] = []
-
-    class Cleared:
-        def show(self, bundle: Bundle) -> str:
-            shown.append(bundle["text/plain"])
-            return f"display {len(shown)}"
-
-        def update(self, display_id: str, bundle: Bundle) -> None:
-            updated.append(display_id)
-
-    view = CellView(Cleared())
+    view, display = cell()
     play(view, [e.TurnStarted(1, "go"), e.StepStarted(1)], 0)
-    first = len(shown)
+    assert display.shown == 1
     view.forget()
     view.tick(10)
     view.apply(e.TextDelta("more"), 20)
-    assert first == 1 and len(shown) == 2
-    assert updated[-1] == "display 2"
+    assert display.shown == 2
+    assert "more" in display.sent[-1]["text/plain"]
+
+
+# -- with a view in the page ------------------------------------------------------------------
+
+MARK = {"kernel": "k", "turn": 3}
+
+
+class Widget:
+    mime = {"widget": {"model_id": "m"}}  # noqa: RUF012
+    ready = False
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def live(*, ready: bool = False) -> tuple[CellView, Display, Widget]:
+    display, widget = Display(), Widget()
+    widget.ready = ready
+    return CellView(display, lambda: Place(MARK, widget)), display, widget
+
+
+def test_a_page_draws_the_turn_and_only_the_end_is_sent() -> None:
+    view, display, widget = live()
+    play(view, [e.TurnStarted(1, "go"), e.StepStarted(1)], 0)
+    (first,) = display.sent
+    assert set(first) == {"widget", "text/html", "text/markdown", "text/plain"}
+    assert "go" in first["text/plain"] and "In progress" in first["text/html"]
+    assert display.metadata == [{"shiro": MARK | {"ended": False}}]
+    widget.ready = True
+    view.tick(2)
+    widget.ready = False  # it has gone again: nobody knows for how long
+    question = e.Question("q", "a", "approval", "Run it?", "rm", e.APPROVAL_CHOICES)
+    play(view, [e.TextDelta("text"), e.ToolCalled("a", "bash", "rm")], 10)
+    view.apply(e.ApprovalRequested(question), 20)
+    for second in range(100):
+        view.tick(20 + second)
+    assert len(display.sent) == 1 and not widget.closed
+    view.apply(ended(), 200)
+    assert display.sent[1:] == [left_behind(view.state)]
+    assert display.metadata[-1] == {"shiro": MARK | {"ended": True}}
+    assert widget.closed == 1
+
+
+def test_where_no_page_draws_it_the_display_is_updated() -> None:
+    view, display, widget = live()
+    play(view, [e.TurnStarted(1, "go"), e.StepStarted(1)], 0)
+    view.apply(e.TextDelta("early"), PATIENCE - 0.1)
+    assert len(display.sent) == 1
+    view.tick(PATIENCE)
+    assert "widget" not in display.sent[-1] and "early" in display.sent[-1]["text/plain"]
+    assert widget.closed == 1
+    widget.ready = True  # too late
+    view.apply(e.StepStarted(2), PATIENCE + 10)
+    assert "thinking" in display.sent[-1]["text/plain"]
+    view.apply(ended(), 60)
+    assert display.sent[-1] == left_behind(view.state) and widget.closed == 1
+    assert [each["shiro"]["ended"] for each in display.metadata[-2:]] == [False, True]
+
+
+def test_a_question_that_no_page_showed_is_shown_when_patience_ends() -> None:
+    view, display, _ = live()
+    question = e.Question("q", "a", "approval", "Run it?", "rm", e.APPROVAL_CHOICES)
+    play(view, [e.TurnStarted(1, "go")], 0)
+    view.apply(e.ApprovalRequested(question), 0.5)
+    assert "Run it?" not in display.sent[-1]["text/plain"]
+    view.tick(PATIENCE)
+    assert "Run it?" in display.sent[-1]["text/plain"]
+
+
+def test_a_widget_that_was_cleared_away_is_shown_anew_but_not_all_the_time() -> None:
+    view, display, widget = live(ready=True)
+    play(view, [e.TurnStarted(1, "go"), e.StepStarted(1)], 0)
+    for tenth in range(100):
+        view.forget()
+        view.tick(2 + tenth / 10)
+    assert 10 < display.shown <= 2 + 10 / INTERVAL
+    assert all("widget" in each for each in display.sent) and not widget.closed
+    view.forget()
+    view.apply(ended(), 60)
+    assert display.sent[-1] == left_behind(view.state)
+
+
+def test_a_turn_that_waits_says_so_in_its_cell_until_it_starts() -> None:
+    view, display, _ = live(ready=True)
+    view.behind(1)
+    assert display.sent[-1]["text/plain"] == "waits behind 1 turn"
+    assert display.metadata[-1] == {}
+    play(view, [e.TurnStarted(1, "go")], 0)
+    assert display.shown == 1 and "widget" in display.sent[-1]
+    dropped, display, _ = live()
+    dropped.behind(2)
+    dropped.dropped("The prompt was taken off the queue.")
+    assert "taken off" in display.sent[-1]["text/html"] and display.shown == 1

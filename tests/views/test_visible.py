@@ -3,7 +3,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiro_jupyter.views.choose import choose
 from shiro_jupyter.views.visible import one_line, output_text, visible
 
 
@@ -39,12 +38,3 @@ def test_nothing_hidden_is_left(text: str) -> None:
     assert not set(shown) & set("\x00\x07\x08\r\x1b\x7f\x9b\u200b\u202a\u202e\u2066\u2069\ufeff")
     assert visible(shown) == shown
     assert "\n" not in one_line(text) and len(one_line(text, 20)) <= 20
-
-
-def test_the_view_is_chosen_by_what_is_there() -> None:
-    assert choose(notebook=True, terminal=False) == "cell"
-    assert choose(notebook=False, terminal=True) == "terminal"
-    assert choose(notebook=False, terminal=False) == "plain"
-    assert choose(notebook=True, terminal=False, setting="text") == "plain"
-    assert choose(notebook=False, terminal=True, setting="text") == "terminal"
-    assert choose(notebook=False, terminal=False, setting="display") == "cell"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from shiro_jupyter.core import events as e
 from shiro_jupyter.core.events import Event, Usage
 from shiro_jupyter.core.todos import Todo
-from shiro_jupyter.views.document import Bundle
+from shiro_jupyter.views.cell import Data
 from shiro_jupyter.views.text import TextView
 
 Timed = tuple[Event, float]
@@ -171,16 +171,22 @@ def text_view(
 
 
 class Display:
-    """The output of one cell: every bundle that was sent."""
+    """The output of one cell: every bundle that was sent, and its metadata."""
 
     def __init__(self) -> None:
-        self.sent: list[Bundle] = []
+        self.sent: list[Data] = []
+        self.metadata: list[Data] = []
+        self.shown = 0
 
-    def show(self, bundle: Bundle) -> str:
-        assert not self.sent, "shown twice"
-        self.sent.append(bundle)
-        return "one"
+    def show(self, data: Data, metadata: Data) -> str:
+        self.shown += 1
+        self._take(data, metadata)
+        return f"display {self.shown}"
 
-    def update(self, display_id: str, bundle: Bundle) -> None:
-        assert display_id == "one" and self.sent
-        self.sent.append(bundle)
+    def update(self, display_id: str, data: Data, metadata: Data) -> None:
+        assert display_id == f"display {self.shown}", "not the one that is there"
+        self._take(data, metadata)
+
+    def _take(self, data: Data, metadata: Data) -> None:
+        self.sent.append(data)
+        self.metadata.append(metadata)
