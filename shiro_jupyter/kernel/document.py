@@ -1,0 +1,191 @@
+"""The open notebook of this kernel as it is in the page: unsaved, with outputs, by cell id.
+
+What a page answers is checked here: it may be older than the kernel, or no page of ours at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..core.errors import ToolFailed
+from ..core.tools.base import bounded
+
+T = TypeVar("T")
+CellType = Literal["code", "markdown", "raw"]
+Output = dict[str, Any]  # as in a notebook file, bounded
+# Has the page that shows this kernel's notebook do something: the op, its arguments, and the
+# seconds it may take. Answers its value; raises `ToolFailed`.
+Ask = Callable[[str, dict[str, Any], float], Awaitable[object]]
+
+ANSWER_SECONDS = 15.0
+WATCH_SECONDS = 0.5  # between two looks at whether a run can still end
+HELD = (
+    "The notebook's kernel is held by a %shiro cell until this turn has ended, so that no other "
+    "cell can run: use run_python for the code, or run the cell in a turn in the background."
+)
+BEHIND = (
+    "The cell is queued behind a %shiro cell that waits for this turn: it runs once the turn has "
+    "ended, so do not run it again."
+)
+
+
+@dataclass(frozen=True)
+class OutlineCell:
+    id: str
+    type: CellType
+    lines: int
+    execution_count: int | None
+    running: bool  # or queued
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The cells from top to bottom. `path` is the server's; `dirty`: not saved as it is."""
+
+    path: str
+    dirty: bool
+    trusted: bool
+    cells: tuple[OutlineCell, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`outputs` is None where they were not asked for, or there can be none.
+
+    A text of an output over 20,000 characters is cut in its middle; an image that was not asked
+    for, and other large data, is `{"mime": …, "bytes": …}` in the output's bundle.
+    """
+
+    id: str
+    type: CellType
+    source: str
+    metadata: dict[str, Any]
+    execution_count: int | None
+    outputs: tuple[Output, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a cell that has ended. `aborted`: an error before it took it off the queue."""
+
+    status: Literal["ok", "error", "aborted"]
+    execution_count: int | None
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True)
+class _Cells:
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class _Inserted:
+    id: str
+
+
+@dataclass(frozen=True)
+class _Done:
+    changed: str | None = None  # the source that stands there instead of the expected one
+
+
+class LiveDocument:
+    """On the agent's thread. Every method raises `ToolFailed` where no page has the notebook
+    open, the page cannot do what is asked, or it does not make sense of it.
+
+    Inserting, replacing, deleting and moving are one step of undo each, for the person to take.
+    `held` says whether a cell of ours keeps main until its turn has ended.
+    """
+
+    def __init__(self, ask: Ask, held: Callable[[], bool]) -> None:
+        self._page, self._held = ask, held
+
+    async def outline(self) -> Outline:
+        return await self._ask(Outline, "outline", {})
+
+    async def read(
+        self, ids: Sequence[str] | None = None, *, outputs: bool = False, images: bool = False
+    ) -> tuple[Cell, ...]:
+        """The cells with these ids, in this order; None: all."""
+        wanted = None if ids is None else list(ids)
+        args = {"cells": wanted, "outputs": outputs, "images": images}
+        return (await self._ask(_Cells, "read", args)).cells
+
+    async def insert(
+        self,
+        source: str,
+        *,
+        type: CellType = "code",  # noqa: A002
+        after: str | None = None,
+        before: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> str:
+        """The id of the new cell, which stands at the end where no place is named."""
+        place = {"before": before} if before is not None else {"after": after}
+        args = {**place, "type": type, "source": source, "metadata": metadata or {}}
+        return (await self._ask(_Inserted, "insert", args)).id
+
+    async def replace(self, cell: str, source: str, *, was: str) -> None:
+        """Nothing is done, and the error holds the source as it is, where that is not `was`."""
+        args = {"id": cell, "source": source, "was": was}
+        self._unless_changed(cell, await self._ask(_Done, "replace", args))
+
+    async def delete(self, cell: str, *, was: str) -> None:
+        """Nothing is done, and the error holds the source as it is, where that is not `was`."""
+        self._unless_changed(cell, await self._ask(_Done, "delete", {"id": cell, "was": was}))
+
+    async def move(self, cell: str, *, after: str | None) -> None:
+        """None: to the top."""
+        await self._ask(_Done, "move", {"id": cell, "after": after})
+
+    async def run(self, cell: str, *, images: bool = False) -> Ran:
+        """Run a cell as the person would, and wait until it has ended, however long it takes.
+
+        Cancelling ends the wait, not the cell.
+        """
+        if self._held():
+            raise ToolFailed(HELD)
+        args = {"id": cell, "images": images}
+        answer = asyncio.ensure_future(self._ask(Ran, "run", args, math.inf))
+        try:
+            while not (await asyncio.wait({answer}, timeout=WATCH_SECONDS))[0]:
+                # A %shiro cell came first: it ends after this turn, which would end after it.
+                if self._held():
+                    raise ToolFailed(BEHIND)
+            return answer.result()
+        finally:
+            answer.cancel()
+
+    async def patch(
+        self, cell: str, outputs: Sequence[Output], execution_count: int | None = None
+    ) -> None:
+        """Show outputs, as a notebook file has them, of code that was run for this cell."""
+        args = {"id": cell, "outputs": list(outputs), "execution_count": execution_count}
+        await self._ask(_Done, "patch", args)
+
+    async def _ask(
+        self, kind: type[T], op: str, args: dict[str, Any], seconds: float = ANSWER_SECONDS
+    ) -> T:
+        answer = await self._page(op, args, seconds)
+        try:
+            return TypeAdapter(kind).validate_python(answer)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "answer"
+            raise ToolFailed(
+                f"The page's answer to {op} makes no sense ({where}: {first['msg']}): upgrade "
+                "shiro_jupyter where JupyterLab runs, and reload the page."
+            ) from None
+
+    @staticmethod
+    def _unless_changed(cell: str, done: _Done) -> None:
+        if done.changed is not None:
+            raise ToolFailed(
+                f"Nothing was done, since cell {cell} has changed since it was read; start from "
+                f"its source as it is now:\n{bounded(done.changed)}"
+            )
