@@ -1,4 +1,12 @@
-import type { Request, Turn } from './model';
+import { frozen, type Frozen } from './frozen';
+import type { Request, Tool, Turn } from './model';
+import { h } from './dom';
+import * as parts from './parts';
+import { Prose } from './prose';
+import { Questions } from './question';
+import { StatusLine } from './status';
+import { addStyle } from './style';
+import { InFlight, Work } from './work';
 
 /** What a view needs of the page that it stands in. */
 export interface Host {
@@ -9,19 +17,114 @@ export interface Host {
   prompt?: boolean;
 }
 
+const NOTHING: Turn = {
+  number: 0,
+  prompt: '',
+  origin: 'cell',
+  cell: '',
+  phase: 'idle',
+  status: '',
+  since: null,
+  until: null,
+  tokens: '',
+  reasoning: '',
+  work: [],
+  flight: null,
+  answer: [],
+  notes: [],
+  questions: [],
+  tasks: null,
+  queue: [],
+  ended: null
+};
+
+/**
+ * One turn, drawn. What moves while it runs stands below what stays, so that nothing jumps that
+ * is being read.
+ */
 export class TurnView {
-  readonly el: HTMLElement = document.createElement('div');
-  constructor(readonly host: Host) {}
+  readonly el: HTMLElement = h('div', 'shiro-turn');
+  private turn = NOTHING;
+  private readonly status: StatusLine;
+  private readonly parts: readonly parts.Part[];
+
+  constructor(host: Host) {
+    // The keys that press a button here mean something else to a notebook.
+    this.el.dataset.lmSuppressShortcuts = 'true';
+    const insert = host.insert?.bind(host);
+    this.status = new StatusLine(() => host.send({ do: 'stop' }));
+    this.parts = [
+      ...(host.prompt ? [parts.prompt()] : []),
+      this.status,
+      parts.tasks(),
+      new Work(insert),
+      answer(insert),
+      parts.reasoning(),
+      new InFlight(),
+      parts.notes(),
+      new Questions(request => host.send(request)),
+      parts.queue(),
+      parts.footer()
+    ];
+    this.el.append(...this.parts.map(each => each.el));
+    addStyle(this.el);
+    this.draw();
+  }
+
+  /** @param skew - Seconds by which the kernel's clock is ahead of the page's. */
   update(turn: Turn, skew: number): void {
-    throw new Error(`not there yet: ${turn.number} ${skew}`);
+    this.turn = turn;
+    this.status.skew = skew;
+    this.draw();
   }
+
+  /** The turn will not go on: its kernel is gone, and `sentence` says so. */
   lost(sentence: string): void {
-    this.el.textContent = sentence;
+    if (!this.turn.ended) {
+      this.turn = lost(this.turn, sentence);
+      this.draw();
+    }
   }
-  frozen(): { html: string; plain: string } {
-    return { html: '', plain: '' };
+
+  /** What the person saw, to be kept where no kernel is. */
+  frozen(): Frozen {
+    return frozen(this.turn);
   }
+
   dispose(): void {
+    this.status.dispose();
     this.el.remove();
   }
+
+  private draw(): void {
+    addStyle(this.el);
+    this.el.dataset.outcome = this.turn.ended?.outcome ?? '';
+    this.parts.forEach(part => part.update(this.turn));
+  }
+}
+
+function answer(insert?: (code: string) => void): parts.Part {
+  const prose = new Prose(insert);
+  return {
+    el: prose.el,
+    update: turn => prose.update(turn.answer, turn.phase === 'answering')
+  };
+}
+
+/** The turn as it is left where its kernel went away. */
+function lost(turn: Turn, sentence: string): Turn {
+  const { flight, tokens } = turn;
+  const broken: Tool[] = flight
+    ? [{ ...flight, kind: 'tool', mark: '■', outcome: 'interrupted', details: 'not finished' }]
+    : [];
+  return {
+    ...turn,
+    phase: 'ended',
+    reasoning: '',
+    work: [...turn.work, ...broken],
+    flight: null,
+    questions: [],
+    queue: [],
+    ended: { outcome: 'lost', reason: sentence, footer: tokens }
+  };
 }

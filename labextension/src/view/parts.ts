@@ -1,0 +1,124 @@
+import { drawn, grow, h } from './dom';
+import type { Turn } from './model';
+
+/** A piece of the view; `update` touches its DOM only where what it shows has changed. */
+export interface Part {
+  readonly el: HTMLElement;
+  update(turn: Turn): void;
+}
+
+/** A part that shows one value of the turn, and is hidden where `show` says that it is empty. */
+function part<T>(el: HTMLElement, value: (turn: Turn) => T, show: (value: T) => boolean): Part {
+  const draw = drawn<T>(shown => (el.hidden = !show(shown)));
+  return { el, update: turn => draw(value(turn)) };
+}
+
+/** One element a line, which is made anew only where the line is another. */
+function setLines(
+  el: HTMLElement,
+  lines: readonly string[],
+  make: (line: string) => HTMLElement
+): void {
+  lines.forEach((line, at) => {
+    const old = el.children[at];
+    if (!old) {
+      el.append(make(line));
+    } else if (old.textContent !== line) {
+      old.replaceWith(make(line));
+    }
+  });
+  while (el.children.length > lines.length) {
+    el.lastElementChild?.remove();
+  }
+}
+
+const plainLine = (line: string): HTMLElement => h('div', '', line);
+
+export function prompt(): Part {
+  const el = h('div', 'shiro-prompt');
+  return part(
+    el,
+    turn => turn.prompt,
+    text => {
+      el.textContent = text;
+      return !!text;
+    }
+  );
+}
+
+export function notes(): Part {
+  const el = h('div', 'shiro-notes');
+  return part(
+    el,
+    turn => turn.notes,
+    lines => {
+      setLines(el, lines, plainLine);
+      return lines.length > 0;
+    }
+  );
+}
+
+export function queue(): Part {
+  const el = h('div', 'shiro-queue');
+  return part(
+    el,
+    turn => turn.queue,
+    prompts => {
+      setLines(el, prompts, plainLine);
+      return prompts.length > 0;
+    }
+  );
+}
+
+export function tasks(): Part {
+  const bar = h('div', 'shiro-bar');
+  const list = h('div');
+  return part(
+    h('div', 'shiro-tasks', bar, list),
+    turn => turn.tasks,
+    found => {
+      const [, title = '', done = '', open = '', counts = ''] =
+        /^([^#.]*)(#*)(\.*)(.*)$/s.exec(found?.bar ?? '') ?? [];
+      const parts = [h('span', 'shiro-done', done), h('span', 'shiro-open', open)];
+      bar.replaceChildren(title, ...parts, counts);
+      setLines(list, found?.lines ?? [], line => {
+        const el = plainLine(line);
+        el.dataset.mark = line[1] ?? '';
+        return el;
+      });
+      return !!found;
+    }
+  );
+}
+
+export function reasoning(): Part {
+  const title = h('summary');
+  const text = document.createTextNode('');
+  const el = h('details', 'shiro-reasoning', title, h('div', 'shiro-tail', h('div', '', text)));
+  return part(
+    el,
+    turn => turn.reasoning,
+    reasoned => {
+      title.textContent = `reasoning, ${reasoned.length.toLocaleString('en')} characters`;
+      grow(text, reasoned);
+      return !!reasoned;
+    }
+  );
+}
+
+export function footer(): Part {
+  const reason = h('div', 'shiro-reason');
+  const line = h('div');
+  const el = h('div', 'shiro-footer', reason, line);
+  el.setAttribute('role', 'status');
+  return part(
+    el,
+    turn => turn.ended,
+    ended => {
+      el.dataset.outcome = ended?.outcome ?? '';
+      reason.textContent = ended?.reason ?? '';
+      line.textContent = ended?.footer ?? '';
+      return !!ended;
+    }
+  );
+}
