@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,11 @@ def nothing_left() -> Iterator[None]:
 
 
 def _living(process: psutil.Process) -> list[psutil.Process]:
-    return [
-        child
-        for child in process.children(recursive=True)
-        if child.is_running() and child.status() != psutil.STATUS_ZOMBIE
-    ]
+    """Its children but those of a browser, whose coming and going is its own; that they all end
+    with the browser, `running_browser` sees to."""
+    living = []
+    for child in process.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if child.status() != psutil.STATUS_ZOMBIE and "chrom" not in child.name():
+                living.append(child)
+    return living

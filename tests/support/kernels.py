@@ -21,6 +21,8 @@ from jupyter_client.manager import KernelManager
 ROOT = Path(__file__).parents[2]
 # An interpreter with the oldest ipykernel of the current major version.
 OLDEST = os.environ.get("SHIRO_OLDEST_PYTHON", str(ROOT / ".venv-oldest" / "bin" / "python"))
+# ipykernel's last series with another design, laid over this interpreter's packages.
+SIX = str(ROOT / ".cache" / "ipykernel-6.30.1")
 
 
 def interpreters() -> list[Any]:
