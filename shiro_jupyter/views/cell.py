@@ -121,7 +121,8 @@ class CellView:
 
     def dropped(self, reason: str) -> None:
         """The turn that waited will not start."""
-        self._publish(bundle([Line(reason)]))
+        if self.state.phase == "idle":
+            self._publish(bundle([Line(reason)]))
 
     def forget(self) -> None:
         """The display was cleared away: what comes is shown anew. May be called on any thread."""
