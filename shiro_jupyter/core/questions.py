@@ -17,13 +17,12 @@ Surface = Callable[[Question], Awaitable[Answer | None]]
 class Questions:
     """Asks the person through every surface at once; all on one loop.
 
-    A surface that the person reaches by other means (a page) answers through `answer`; while
-    `waiting` is true, such a page is there, and a question waits without a deadline.
+    A page answers through `answer`; the surface that knows of it waits meanwhile, for as long as
+    it takes.
     """
 
     emit: Callable[[Event], None]
     surfaces: list[Surface] = field(default_factory=list)
-    waiting: Callable[[], bool] = lambda: False
     _pending: dict[str, tuple[Question, asyncio.Future[Answer]]] = field(default_factory=dict)
 
     @property
@@ -32,7 +31,7 @@ class Questions:
 
     async def ask(self, question: Question) -> Answer | None:
         """The person's answer, or None where no surface can reach one."""
-        if not self.surfaces and not self.waiting():
+        if not self.surfaces:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._pending[question.id] = question, future
@@ -45,7 +44,7 @@ class Questions:
                 for broken in done - {future}:
                     broken.result()  # a surface that raised is a bug: let it be heard
                 asked = [task for task in asked if not task.done()]
-                if not asked and not future.done() and not self.waiting():
+                if not asked and not future.done():
                     return None
             self.emit(ApprovalDecided(future.result()))
             return future.result()
@@ -55,12 +54,15 @@ class Questions:
             for task in asked:
                 task.cancel()
 
-    def answer(self, answer: Answer, digest: str = "") -> bool:
-        """False where nothing waits for this answer: answered before, or not as shown."""
+    def answer(self, answer: Answer, digest: str | None = None) -> bool:
+        """False where nothing waits for this answer: answered before, not as shown, or none of
+        the choices; only a question of the model's takes words instead of one."""
         question, future = self._pending.get(answer.question_id, (None, None))
         if question is None or future is None or future.done():
             return False
-        if digest and digest != question.digest:
+        if digest not in (None, question.digest):
+            return False
+        if answer.choice not in question.choices and (question.kind != "ask" or answer.choice):
             return False
         future.set_result(answer)
         return True

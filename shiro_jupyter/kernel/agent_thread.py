@@ -48,6 +48,11 @@ class AgentThread:
         return future
 
     @property
+    def here(self) -> bool:
+        """Whether the caller is on it."""
+        return threading.current_thread() is self._thread
+
+    @property
     def alive(self) -> bool:
         return self._thread.is_alive()
 

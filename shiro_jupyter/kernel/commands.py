@@ -1,7 +1,7 @@
 """The slash commands: one registry, from which /help and the documentation are made.
 
-A handler runs on the main thread. It returns text to print, a `Prompt` to go on with, or work
-for the agent's thread that comes to a text.
+A handler runs on the main thread, or on the agent's where a page asks. It returns text to print,
+a `Prompt` to go on with, or work for the agent's thread that comes to a text.
 """
 
 from __future__ import annotations
@@ -116,6 +116,8 @@ def status(services: Services, rest: str) -> Work:
 @command("[URL]")
 def connect(services: Services, rest: str) -> Work:
     """connect a model: endpoint, key and model are asked for, tried and kept"""
+    if services.thread.here:
+        raise UsageError("/connect asks questions in a cell: run %shiro /connect there.")
     if not compat.allows_stdin(services.shell):
         raise UsageError("/connect asks questions, and nobody is here to answer them.")
     return services.connect(rest)
@@ -161,13 +163,19 @@ def todos(services: Services, rest: str) -> str:
 
 
 @command()
-def stop(services: Services, rest: str) -> str:
+def stop(services: Services, rest: str) -> Outcome:
     """end the turn in the background and all prompts that wait behind it"""
+
+    async def work() -> str:
+        stopped = await services.stop()
+        if not stopped:
+            raise UsageError("No turn is running.")
+        return "Stopped the turn." if stopped == 1 else f"Stopped {stopped} turns."
+
+    if services.thread.here:
+        return work()
     # Main blocks: a cell that serves would first ask the question of the turn to be stopped.
-    stopped = services.thread.spawn(services.stop).result()
-    if not stopped:
-        raise UsageError("No turn is running.")
-    return "Stopped the turn." if stopped == 1 else f"Stopped {stopped} turns."
+    return services.thread.spawn(work).result()
 
 
 @command()

@@ -4,6 +4,7 @@
 |---|---|---|
 | `kernel._allow_stdin` | ipykernel 4 | taken as: nobody can answer |
 | `kernel.get_parent` | ipykernel 6 | no cell id |
+| `shell.set_parent` | ipykernel 4 | code of a page's turn shows in the cell that runs |
 | `shell.pt_app.app.loop` | IPython 7 | background turns wait for the next `%shiro` |
 | `shell._last_traceback_during_displayhook` | ipykernel 7.4 | nothing to put back |
 | `shell._showtraceback` | IPython 1 | the model reads the traceback only where it is printed |
@@ -55,6 +56,24 @@ def _request(shell: Any) -> dict[str, Any]:
     with contextlib.suppress(LookupError):  # a thread of the person's belongs to no request
         return (get_parent() or {}) if get_parent else {}
     return {}
+
+
+@contextlib.contextmanager
+def no_cell(shell: Any) -> Iterator[None]:
+    """What is printed and displayed meanwhile belongs to no cell: pages show it in none."""
+    before, set_parent = _request(shell), getattr(shell, "set_parent", None)
+    if set_parent is None:
+        yield
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    set_parent({})
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        set_parent(before)
 
 
 def on_main() -> bool:

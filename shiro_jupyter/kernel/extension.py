@@ -9,6 +9,7 @@ from IPython.core.magic import no_var_expand
 
 from ..core.errors import UsageError
 from . import first_cell
+from .channel import Channel
 from .command_line import FLAGS
 from .lazy import make_host, make_interrupts
 from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell, whole_lines
@@ -54,6 +55,7 @@ class Extension:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        self.channel = Channel(shell)
         self._host: Host | None = None
         self._interrupts: CellInterrupts | None = None
         self._awaited = AwaitedMagic(self._expect_awaited)
@@ -81,7 +83,7 @@ class Extension:
     def host(self) -> Host:
         if self._host is None:
             try:
-                self._host = make_host(self.shell)
+                self._host = make_host(self.shell, self.channel)
             except KeyboardInterrupt as error:
                 raise _in_one_sentence(error, INTERRUPTED) from None
             except FileNotFoundError as error:
@@ -96,6 +98,7 @@ class Extension:
         return self._host is not None and self._host.main.busy
 
     def close(self) -> None:
+        self.channel.close()
         transforms = self.shell.input_transformer_manager
         for chain, ours in (
             (transforms.cleanup_transforms, verbatim_cell),

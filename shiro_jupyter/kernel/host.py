@@ -16,10 +16,12 @@ from ..core.events import TurnEnded
 from ..views.visible import visible
 from . import commands, compat
 from .cell_interrupts import in_cell
+from .channel import Channel
 from .command_line import CommandLine, parse
 from .main_thread import MainThread, Server
 from .memory_magics import MemoryMagics
 from .owner import CURRENT, Errand, Owner, show_recorded, view_for
+from .panel import Panel
 from .reply import Reply
 from .rerun import Answers, Cell, Recorded, Runs, cell_of
 from .services import Services
@@ -51,13 +53,15 @@ Steps = Generator[Wait, None, Reply | None]
 class Host:
     """What the magics call, all on the main thread."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, channel: Channel) -> None:
         self.shell = shell
-        self.services = Services(shell)
+        self.services = Services(shell, channel)
+        self.services.pages.prompted = Panel(self.services).prompted
         answers = Answers(self.services.folders.data / "answers", self.services.project)
         self.runs = Runs(answers, time.time)
         self.services.failure = compat.failure(getattr(shell, "last_execution_result", None))
         shell.events.register("post_run_cell", self._cell_ended)
+        channel.serve = self.services.pages.serve  # at last: not where an interrupt came between
 
     @property
     def main(self) -> MainThread:
@@ -178,7 +182,7 @@ class Host:
             note = f"(recorded {found.when}; --live asks the model again)"
             show_recorded(self.shell, line, loaded.settings.view, found.answer, note)
             return Reply(prompt, found.answer)
-        view, ticks = view_for(self.shell, line, loaded.settings.view)
+        view, ticks = view_for(self.shell, line, loaded.settings.view, self.services.pages)
         owner = Owner(
             line=line,
             reply=Reply(prompt, serve=lambda *until: self._wait_for(owner, *until)),
@@ -186,6 +190,7 @@ class Host:
             loaded=loaded,
             view=view,
             ticks=ticks,
+            cell=cell.cell,
         )
         owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
         if not line.memory:

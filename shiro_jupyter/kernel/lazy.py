@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cell_interrupts import CellInterrupts
+    from .channel import Channel
     from .host import Host
 
 
-def make_host(shell: Any) -> Host:
+def make_host(shell: Any, channel: Channel) -> Host:
     from .host import Host
 
-    return Host(shell)
+    return Host(shell, channel)
 
 
 def make_interrupts(shell: Any) -> CellInterrupts:

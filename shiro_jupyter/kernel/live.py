@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from . import compat
+from .hold import held
 from .main_thread import Job, MainThread
 from .owner import CURRENT
 from .run_code import CodeResult, run_on_main, run_on_main_sync
@@ -22,14 +25,21 @@ class LiveKernel:
     async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
         owner = CURRENT.get()
         how = (self.shell, code, output, *([owner.cleared] if owner else []))
+        nowhere = owner is not None and owner.cell is None
+        where = compat.no_cell if nowhere else contextlib.nullcontext
+
+        def run() -> CodeResult:
+            with held(), where(self.shell):
+                return run_on_main_sync(*how)
+
+        async def awaited() -> CodeResult:
+            with held(), where(self.shell):
+                return await run_on_main(*how)
+
         if owner:
             owner.hide()
         try:
-            self._job = self.main.put(
-                lambda: run_on_main_sync(*how),
-                awaited=lambda: run_on_main(*how),
-                owner=owner,
-            )
+            self._job = self.main.put(run, awaited=awaited, owner=owner, here=nowhere)
             result: CodeResult = await self.main.result(self._job)
             return result
         finally:

@@ -42,7 +42,7 @@ class JobInterrupted(Exception):
 class Job:
     """Something to run on main. `owner` is the turn it belongs to; `context` is that turn's.
 
-    `served_by` is the cell that runs it.
+    `served_by` is the cell that runs it, and in whose context it runs where it is to be `here`.
     """
 
     run: Callable[[], Any]
@@ -50,6 +50,7 @@ class Job:
     stdin: bool
     owner: object
     context: contextvars.Context
+    here: bool
     future: concurrent.futures.Future[Any] = field(default_factory=concurrent.futures.Future)
     task: asyncio.Task[Any] | None = None
     stopped_at: float = float("-inf")
@@ -136,8 +137,9 @@ class MainThread:
         awaited: Callable[[], Awaitable[Any]] | None = None,
         stdin: bool = False,
         owner: object = None,
+        here: bool = False,
     ) -> Job:
-        job = Job(work, awaited, stdin, owner, contextvars.copy_context())
+        job = Job(work, awaited, stdin, owner, contextvars.copy_context(), here or stdin)
         with self._lock:
             self._jobs.append(job)
         self._announce()
@@ -261,7 +263,7 @@ class MainThread:
         try:
             self._current, job.served_by = job, server
             # Front ends ask for input in the cell that runs, whosesoever question it is.
-            here = job.stdin or job.owner is server.owner
+            here = job.here or job.owner is server.owner
             value = job.run() if here else job.context.run(job.run)
         except BaseException as raised:
             error = raised
@@ -276,7 +278,7 @@ class MainThread:
             return
         if not job.future.set_running_or_notify_cancel():
             return
-        ours = job.owner is server.owner
+        ours = job.here or job.owner is server.owner
         context = contextvars.copy_context() if ours else job.context
         value, error = None, None
         # A task, so that an interrupt can cancel code that awaits and nothing else.

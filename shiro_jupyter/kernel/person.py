@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +30,14 @@ NOBODY = "StdinNotImplementedError"
 
 @dataclass(frozen=True)
 class Person:
-    """A surface for questions. `there` says whether the turn that asks has a person at all,
-    `owner` and `prompt` whose it is; `waits` is called where a question has to wait until a cell
-    can ask it; `interrupted` when the person interrupts instead of answering."""
+    """A surface for questions that no page shows. `elsewhere` says whether one shows it; `there`
+    whether the turn that asks has a person at all, `owner` and `prompt` whose it is; `waits` is
+    called where a question has to wait until a cell can ask it; `interrupted` when the person
+    interrupts instead of answering."""
 
     shell: Any
     main: MainThread
+    elsewhere: Callable[[], Awaitable[bool]]
     there: Callable[[], bool]
     owner: Callable[[], object]
     prompt: Callable[[], str]
@@ -43,6 +45,8 @@ class Person:
     interrupted: Callable[[], None]
 
     async def __call__(self, question: Question) -> Answer | None:
+        if await self.elsewhere():
+            await asyncio.Event().wait()  # until it is answered there, though the page may go
         if not self.there():
             return None
         if not self.main.answerable:  # a turn in the background

@@ -9,7 +9,6 @@ import getpass
 import os
 import sys
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ from ..core.workspace.project import find_project, notebook_path
 from ..views.feed import Feed
 from . import compat
 from .agent_thread import AgentThread
+from .channel import Channel
 from .choose_model import Models
 from .end_signals import EndSignals
 from .fix import prompt_of_error
@@ -46,6 +46,7 @@ from .main_thread import JobInterrupted, MainThread
 from .memory_magics import MemoryMagics
 from .namespace import Namespace
 from .owner import CURRENT, Errand, Owner
+from .pages import Pages
 from .person import Person
 from .tools.inspect_variable import InspectVariable
 from .tools.list_variables import ListVariables
@@ -67,7 +68,7 @@ class Services:
     """One kernel's agent with all it needs. Methods say where they run; state of the turn, and
     the views, belong to the agent's thread."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, channel: Channel) -> None:
         self.shell = shell
         self.environ = os.environ
         self.clock = SystemClock()
@@ -90,9 +91,20 @@ class Services:
         self.agent: Agent | None = None
         self._in_force: Loaded | None = None
         self._told: set[str] = set()
+        self.thread = AgentThread()
+        self.pages = Pages(
+            channel,
+            self.feed,
+            self.clock,
+            call=self.thread.call,
+            answer=lambda answer, digest: self.questions.answer(answer, digest),
+            interrupt=lambda: self._interrupt(None),
+        )
+        self.pages.expected = lambda: bool((owner := CURRENT.get()) and owner.expects_page)
         person = Person(
             shell,
             self.main,
+            elsewhere=self.pages.reached,
             there=lambda: bool((owner := CURRENT.get()) and owner.person),
             owner=CURRENT.get,
             prompt=lambda: owner.reply.prompt if (owner := CURRENT.get()) else "",
@@ -109,11 +121,6 @@ class Services:
         self._process = os.getpid()
         atexit.register(self.close)
         self._signals = EndSignals(self.close)
-
-    @cached_property
-    def thread(self) -> AgentThread:
-        """Started by the first prompt."""
-        return AgentThread()
 
     # -- on main, or any thread ------------------------------------------------------------
 
@@ -192,9 +199,7 @@ class Services:
         self.thread.call(self._interrupt, owner)
 
     def emit_from_main(self, event: Event) -> None:
-        """An event of a magic. Before the first prompt there is nobody to hear it."""
-        if "thread" in self.__dict__:
-            self.thread.call(self.feed.emit, event)
+        self.thread.call(self.feed.emit, event)
 
     def close(self) -> None:
         """End the turn, the thread and every child, and write what is pending."""
@@ -202,8 +207,7 @@ class Services:
         self._signals.remove()
         if os.getpid() != self._process:
             return
-        if "thread" in self.__dict__:
-            self.thread.close()
+        self.thread.close()
         self.models.close()
         self.processes.end_all()
         if self.opened:
@@ -223,6 +227,7 @@ class Services:
             ended = await agent.submit(prompt)
         except asyncio.CancelledError:
             ended = TurnEnded(0, "interrupted", "The prompt was taken off the queue.")
+            owner.dropped(ended.reason)
         finally:
             self._turns.remove(owner)
             ticking.cancel()

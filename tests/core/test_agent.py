@@ -619,7 +619,7 @@ def test_a_new_call_resets_the_count(tmp_path: Path) -> None:
 def test_an_interrupt_while_the_person_is_asked_ends_the_question(tmp_path: Path) -> None:
     async def run() -> None:
         stage = Stage(tmp_path / "project", [Step(calls=[bash("touch made")]), Step("Fine.")])
-        stage.questions.waiting = lambda: True  # a page is there and silent
+        stage.questions.surfaces = [lambda question: asyncio.Event().wait()]  # silent
         loop = asyncio.get_running_loop()
 
         def on_event(event: Event) -> None:

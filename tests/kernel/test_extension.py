@@ -122,7 +122,7 @@ def test_what_stops_the_first_prompt_is_said_in_a_sentence(
     monkeypatch.chdir(gone)
     try:
         if error is KeyboardInterrupt:
-            monkeypatch.setattr(extension, "make_host", lambda shell: signal.raise_signal(2))
+            monkeypatch.setattr(extension, "make_host", lambda *args: signal.raise_signal(2))
         else:
             gone.rmdir()
         result = shell.run_cell(magic)

@@ -63,6 +63,7 @@ class Cell:
         self.agent = AgentThread()
         self.main = MainThread(lambda owner: None, lambda: None)
         self.there = True
+        self.page = False
         self.owner: object = None
         self.interrupted = 0
         self.events: list[Event] = []
@@ -70,6 +71,7 @@ class Cell:
         person = Person(
             shell=None,
             main=self.main,
+            elsewhere=self._elsewhere,
             there=lambda: self.there,
             owner=lambda: self.owner,
             prompt=lambda: "count the rows\nof the table",
@@ -78,6 +80,9 @@ class Cell:
         )
         self.questions = Questions(self.events.append, [person])
         self._asking: asyncio.Task[Answer | None] | None = None
+
+    async def _elsewhere(self) -> bool:
+        return self.page
 
     def _interrupted(self) -> None:
         self.interrupted += 1
@@ -187,3 +192,37 @@ def test_an_answer_from_elsewhere_takes_the_question_back(cell: Cell) -> None:
 
     assert cell.ask(waits) == Answer("q", "allow")
     assert cell.interrupted == 0
+
+
+def test_a_page_that_shows_the_question_is_left_to_answer_it(cell: Cell) -> None:
+    cell.page = True
+    given: list[bool] = []
+
+    def answers() -> None:
+        for choice, digest in (("allow", "another"), ("allow", ""), ("maybe", "digest")):
+            given.append(cell.questions.answer(Answer("q", choice), digest))
+        cell.page = False  # reloaded, which is no reason to ask elsewhere
+        given.append(cell.questions.answer(Answer("q", "session"), "digest"))
+        given.append(cell.questions.answer(Answer("q", "deny"), "digest"))
+
+    cell.agent.loop.call_soon_threadsafe(lambda: cell.agent.loop.call_later(0.1, answers))
+    assert cell.ask(lambda prompt: pytest.fail("asked")) == Answer("q", "session")
+    assert given == [False, False, False, True, False]
+
+
+def test_only_a_question_of_the_models_takes_words_instead_of_a_choice(cell: Cell) -> None:
+    async def run() -> list[bool]:
+        async def waits(question: Question) -> Answer | None:
+            await asyncio.Event().wait()
+            return None
+
+        questions, taken = Questions(cell.events.append, [waits]), []
+        for question in (APPROVAL, CHOICE):
+            asking = asyncio.create_task(questions.ask(question))
+            await asyncio.sleep(0)
+            taken.append(questions.answer(Answer("q", "", "neither")))
+            asking.cancel()
+            await asyncio.wait({asking})
+        return taken
+
+    assert asyncio.run(run()) == [False, True]

@@ -1,0 +1,256 @@
+"""The pages that show this kernel's turns: who is there, what they are told, what they ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ..core.errors import ToolFailed
+from ..core.events import Answer, Event, TurnEnded, TurnStarted
+from ..core.workspace.clock import Clock
+from ..views.feed import Feed
+from ..views.page import PageView
+from ..views.state import TurnState
+from ..views.static import left_behind
+from ..views.visible import visible
+from .channel import Channel, Message, Page
+from .owner import CURRENT
+
+TICK_SECONDS = 0.1
+# How long a page that is on its way may take to say hello, and one that is there to do something.
+EXPECTED_SECONDS = 3.0
+ASK_SECONDS = 15.0
+NO_PAGE = (
+    "No page of JupyterLab has the notebook open: open it there, with the shiro_jupyter extension "
+    "installed where JupyterLab runs."
+)
+NO_ANSWER = "The page that has the notebook open did not answer within {} seconds; try again."
+GONE = "The page that had the notebook open was closed before it answered; open it again."
+NO_PROMPT = "There is nothing to ask yet: type a prompt."
+
+
+class Pages:
+    """`kernel`, `turn`, `present`, `handle` and `serve` are for any thread; all else is used on the
+    agent's, which `call` hands a callback over to.
+
+    `answer` and `interrupt` are what a page's answer and its stop button do; `prompted` is told
+    the page and what was typed into its prompt box; `expected` says whether a page that has not
+    said hello yet is about to show the turn at hand.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        feed: Feed,
+        clock: Clock,
+        call: Callable[..., None],
+        answer: Callable[[Answer, str], object],
+        interrupt: Callable[[], object],
+    ) -> None:
+        self.turn = 0  # the newest, counted from the load
+        self.expected: Callable[[], bool] = lambda: False
+        self.prompted: Callable[[str, str], object] = lambda page, text: None
+        self._channel, self._feed, self._clock, self._call = channel, feed, clock, call
+        self._answer, self._interrupt = answer, interrupt
+        self._view = PageView(self._tell, about, clock)
+        self._cells: list[str] = []  # of each turn
+        self._sinks: list[tuple[Callable[[Message], object], int]] = []
+        self._arrived = asyncio.Event()
+        self._asked: dict[str, tuple[str, asyncio.Future[Any]]] = {}
+        self._ids = itertools.count(1)
+        self._ticking: asyncio.TimerHandle | None = None
+        self._runs = False
+        feed.subscribe(self)
+
+    @property
+    def kernel(self) -> str:
+        """The token of this load of the extension."""
+        return self._channel.token
+
+    @property
+    def present(self) -> bool:
+        """Whether a page has said hello, and not good-bye."""
+        return bool(self._channel.pages)
+
+    def handle(self, request: Any) -> Message:
+        """The reply to a request that came over a widget's comm."""
+        return self._channel.handle(request, listens=False)
+
+    # -- what they are told ----------------------------------------------------------------
+
+    def apply(self, event: Event, at: float) -> None:
+        if isinstance(event, TurnStarted):
+            self.turn += 1
+            self._cells.append(about()[1])
+            self._runs = True
+        self._follow()
+        self._view.apply(event, at)
+        if isinstance(event, TurnEnded):
+            self._runs = False
+
+    def attach(self, sink: Callable[[Message], object], turn: int) -> Callable[[], None]:
+        """Give the events of one turn to a widget, too; returns the call that ends it."""
+        entry = (sink, turn)
+        self._sinks.append(entry)
+        self._come()
+
+        def detach() -> None:
+            self._sinks = [each for each in self._sinks if each is not entry]
+            self._follow()
+
+        return detach
+
+    def say(self, page: str, text: str) -> None:
+        self._channel.send({"kind": "said", "to": page, "text": visible(text)})
+
+    def _tell(self, event: Message) -> None:
+        """An event of a turn, to whom it may concern."""
+        event = {"kind": "turn", "kernel": self.kernel, **event}
+        if self.present:
+            self._channel.send(event)
+        for sink, turn in self._sinks:
+            if turn == event["turn"]:
+                sink(event)
+
+    def _come(self) -> None:
+        self._arrived.set()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Nothing is worked out, and no timer runs, where nobody follows or no turn runs."""
+        self._view.following = self.present or bool(self._sinks)
+        if self._view.following and self._runs and self._ticking is None:
+            self._ticking = asyncio.get_running_loop().call_later(TICK_SECONDS, self._tick)
+
+    def _tick(self) -> None:
+        self._ticking = None
+        self._view.tick(self._clock.monotonic())
+        self._follow()
+
+    # -- whether one is there --------------------------------------------------------------
+
+    async def reached(self) -> bool:
+        """Whether somebody sees the question of the turn at hand in a page. Waits a moment for
+        one that is on its way."""
+        if not self._seen() and self.expected():
+            try:
+                async with asyncio.timeout(EXPECTED_SECONDS):
+                    while not self._seen():
+                        self._arrived.clear()
+                        await self._arrived.wait()
+            except TimeoutError:
+                return False
+        return self._seen()
+
+    def _seen(self) -> bool:
+        return self.present or any(turn == self.turn for _, turn in self._sinks)
+
+    # -- something for a page to do --------------------------------------------------------
+
+    async def ask(self, op: str, notebook: str, args: Message, seconds: float = ASK_SECONDS) -> Any:
+        """Have the page that has the notebook open, "" for whichever is this kernel's, do
+        something there; of several the one that was active last. Answers its value.
+
+        Raises `ToolFailed` where there is none, it does not answer, or it could not do it.
+        """
+        page = self._page_with(notebook)
+        if page is None:
+            raise ToolFailed(NO_PAGE)
+        key = str(next(self._ids))
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[key] = page.id, future
+        event = {"kind": "ask", "to": page.id, "id": key, "op": op, "args": args}
+        self._channel.send({**event, "notebook": page.notebook})
+        try:
+            async with asyncio.timeout(seconds):
+                return await future
+        except TimeoutError:
+            raise ToolFailed(NO_ANSWER.format(round(seconds))) from None
+        finally:
+            del self._asked[key]
+
+    def _page_with(self, notebook: str) -> Page | None:
+        """The server's path of a notebook may begin further down than the kernel's."""
+        fitting = [
+            page
+            for page in list(self._channel.pages.values())
+            if page.notebook and (not notebook or f"/{notebook}".endswith(f"/{page.notebook}"))
+        ]
+        return max(fitting, key=lambda page: page.active, default=None)
+
+    # -- what they ask for -----------------------------------------------------------------
+
+    def serve(self, request: Message) -> Message:
+        """Takes a request of the channel's, on any thread, and only hands it over."""
+        if request["do"] == "prompt" and not request["text"].strip():
+            return {"ok": False, "error": NO_PROMPT, "started": True}
+        self._call(self._take, request)
+        return {"ok": True}
+
+    def _take(self, request: Message) -> None:
+        page, at = request["page"], self._clock.monotonic()
+        match request["do"]:
+            case "hello":
+                self._come()
+                for event in self._view.snapshots(at):
+                    self._tell_one(page, event)
+            case "snapshot":
+                if event := self._view.snapshot(request["turn"], at):
+                    self._tell_one(page, event)
+            case "answer":
+                answer = Answer(request["question"], request["choice"], request["words"])
+                self._answer(answer, request["digest"])
+            case "stop":
+                self._interrupt()
+            case "prompt":
+                self.prompted(page, request["text"])
+            case "done":
+                self._done(request)
+            case "left":
+                self._left(page, request["turn"])
+            case "bye":
+                self._bye(page)
+
+    def _tell_one(self, page: str, event: Message) -> None:
+        event = {"kind": "turn", "kernel": self.kernel, **event, "to": page}
+        if page in self._channel.pages:
+            self._channel.send(event)
+            return
+        for sink, turn in self._sinks:
+            if turn == event["turn"]:
+                sink(event)
+
+    def _done(self, request: Message) -> None:
+        page, future = self._asked.get(request["id"], ("", None))
+        if future is None or future.done() or page != request["page"]:
+            return
+        if "error" in request:
+            future.set_exception(ToolFailed(visible(request["error"])))
+        else:
+            future.set_result(request.get("value"))
+
+    def _bye(self, page: str) -> None:
+        self._follow()
+        for asked, future in self._asked.values():
+            if asked == page and not future.done():
+                future.set_exception(ToolFailed(GONE))
+
+    def _left(self, page: str, number: int) -> None:
+        """What an ended turn has left in its cell, for a page that has not seen it put there."""
+        state, turn = TurnState(), 0
+        for event, at in self._feed.events:
+            turn += isinstance(event, TurnStarted)
+            if turn > number:
+                break
+            state.apply(event, at)
+        if 0 < number <= turn and state.ended:
+            left = {"cell": self._cells[number - 1], "bundle": left_behind(state)}
+            self._channel.send({"kind": "left", "to": page, "turn": number, **left})
+
+
+def about() -> tuple[str, str]:
+    """Where the running turn comes from, and the id of its cell, "" where it has none."""
+    owner = CURRENT.get()
+    return (owner.origin, owner.cell or "") if owner else ("panel", "")

@@ -1,0 +1,88 @@
+"""A kernel that runs a cell looks busy, whatever a page asks of it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.kernels import Kernel, interpreters, running_kernel
+from tests.support.pages import FakePage, page_of
+
+pytestmark = pytest.mark.kernel
+
+SLEEPS = "import time; time.sleep(1.2)"
+
+
+@pytest.fixture(scope="module", params=interpreters())
+def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
+    with running_kernel(request.param) as kernel:
+        yield kernel
+
+
+@pytest.fixture(scope="module")
+def page(kernel: Kernel) -> Iterator[FakePage]:
+    with page_of(kernel) as page:
+        yield page
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"%load_ext shiro_jupyter\n{SLEEPS}",
+        SLEEPS,
+        f"{SLEEPS}; 1 / 0",
+        "import asyncio; await asyncio.sleep(1.2)",
+        f"get_ipython().run_cell('1');{SLEEPS}",
+    ],
+)
+def test_busy_is_the_last_word_while_a_cell_runs_and_idle_after_it(
+    kernel: Kernel, page: FakePage, code: str
+) -> None:
+    cell = kernel.send(code)
+    page.until(lambda: (cell, "busy") in page.statuses)
+    if "load_ext" in code:
+        page.until(lambda: page.of("here"))
+    for _ in range(3):
+        page.request("bye")
+    page.until(lambda: (cell, "idle") in page.statuses)
+    page.take_for(0.3)
+    during = page.statuses[: page.statuses.index((cell, "idle"))]
+    assert during[-1] == (cell, "busy")
+    assert during.count((cell, "busy")) == 4
+    assert page.statuses[-1] == (cell, "idle")
+    kernel.finish(cell)
+
+
+def test_a_silent_request_counts_as_running(kernel: Kernel, page: FakePage) -> None:
+    request = kernel.client.execute(SLEEPS, silent=True, allow_stdin=False)
+    page.until(lambda: (request, "busy") in page.statuses)
+    page.request("bye")
+    page.until(lambda: (request, "idle") in page.statuses)
+    during = page.statuses[: page.statuses.index((request, "idle"))]
+    assert during[-1] == (request, "busy")
+    kernel.finish(request)
+
+
+def test_an_idle_kernel_is_said_to_be_nothing_else(kernel: Kernel, page: FakePage) -> None:
+    kernel.run("1")
+    page.take_for(0.2)
+    seen = len(page.statuses)
+    page.request("bye")
+    page.take_for(0.3)
+    assert [state for _, state in page.statuses[seen:]] == ["busy", "idle"]
+
+
+def test_busy_never_comes_after_a_cells_own_idle(kernel: Kernel, page: FakePage) -> None:
+    """Cells that end at every moment after a reply."""
+    cells = []
+    for n in range(60):
+        cell = kernel.send(f"time.sleep({0.0005 * n})")
+        page.request("bye")
+        cells.append(cell)
+        kernel.finish(cell)
+    page.take_for(0.3)
+    for cell in cells:
+        states = [state for parent, state in page.statuses if parent == cell]
+        assert states[-1] == "idle" and states.count("idle") == 1
+    assert page.statuses[-1][1] == "idle"
