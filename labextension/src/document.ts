@@ -138,8 +138,10 @@ export class LiveDocument {
     model.deletedCells.push(cell.id); // as JupyterLab does: kernels that follow cells are told
     this.step(sharedModel, () =>
       sharedModel.transact(() => {
+        const last = sharedModel.cells.length === 1;
         sharedModel.deleteCell(index);
-        if (!sharedModel.cells.length) {
+        // JupyterLab puts a cell where there is none: in the same step, or undo would not end.
+        if (last) {
           sharedModel.insertCell(0, {
             cell_type: panel.content.notebookConfig.defaultCell,
             source: '',
