@@ -6,7 +6,9 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[K] {
   const el = document.createElement(tag);
-  el.className = className;
+  if (className) {
+    el.className = className;
+  }
   el.append(...children);
   return el;
 }

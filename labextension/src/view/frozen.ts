@@ -47,7 +47,11 @@ function step(each: Said | Tool): Frozen[] {
 function prose(source: string): Frozen {
   const el = document.createElement('div');
   el.append(clean(source));
-  return { html: `<div>${el.innerHTML}</div>`, plain: (el.textContent ?? '').trim() };
+  const html = `<div>${el.innerHTML}</div>`;
+  el.querySelectorAll('td, th').forEach(cell => cell.append('  '));
+  el.querySelectorAll('li').forEach(item => item.prepend('\n- '));
+  el.querySelectorAll('p, tr, pre, ul, ol').forEach(block => block.append('\n'));
+  return { html, plain: (el.textContent ?? '').replace(/\n\s*\n/g, '\n').trim() };
 }
 
 function line(text: string, style = 'opacity:0.8'): Frozen {

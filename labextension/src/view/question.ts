@@ -122,7 +122,6 @@ class QuestionBox {
       this.el.focus({ preventScroll: true }); // a disabled button would lose it
     }
     this.buttons.forEach(each => (each.disabled = !on));
-    this.el.classList.toggle('shiro-sent', !on && !!say);
     this.said.textContent = say;
   }
 }

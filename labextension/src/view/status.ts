@@ -34,30 +34,33 @@ export class StatusLine {
     this.stop.title = 'Stop what runs; once more: stop the turn';
   }
 
-  readonly update = drawn<Turn>(turn => {
+  update(turn: Turn): void {
     this.turn = turn;
     this.el.hidden = !!turn.ended;
-    this.el.dataset.phase = turn.phase;
-    this.say(turn.status);
-    this.tokens.textContent = turn.tokens;
+    this.setPhase(turn.phase);
+    this.setWords(turn.status);
+    this.setTokens(turn.tokens);
     clearInterval(this.timer);
     if (!turn.ended && (turn.since !== null || turn.until !== null)) {
       this.timer = window.setInterval(() => this.count(), 1000);
     }
     this.count();
-  });
+  }
 
   dispose(): void {
     clearInterval(this.timer);
   }
 
-  private readonly say = drawn<string>(status => (this.words.textContent = status));
+  private readonly setPhase = drawn<string>(phase => (this.el.dataset.phase = phase));
+  private readonly setWords = drawn<string>(words => (this.words.textContent = words));
+  private readonly setTokens = drawn<string>(tokens => (this.tokens.textContent = tokens));
+  private readonly setSeconds = drawn<string>(seconds => (this.seconds.textContent = seconds));
 
   private count(): void {
     const { since = null, until = null } = this.turn ?? {};
     const now = Date.now() / 1000 + this.skew;
     const [word, seconds] = until !== null ? ['in', until - now] : ['for', now - (since ?? now)];
-    this.seconds.textContent = seconds >= 1 ? ` ${word} ${duration(seconds)}` : '';
+    this.setSeconds(seconds >= 1 ? ` ${word} ${duration(seconds)}` : '');
   }
 
   private stopped(): void {

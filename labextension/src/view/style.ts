@@ -267,7 +267,7 @@ const CSS = `
 .shiro-reason { color: var(--shiro-ink); font-size: 13px; font-weight: 600; white-space: pre-wrap; }
 .shiro-footer[data-outcome='failed'] .shiro-reason { color: var(--shiro-bad); }
 .shiro-footer[data-outcome='lost'] .shiro-reason { color: var(--shiro-warn); }
-.shiro-turn[data-outcome='lost'] .shiro-tools { display: none; }
+.shiro-turn:has(> [data-outcome='lost']) .shiro-tools { display: none; }
 
 @keyframes shiro-pulse { 50% { opacity: 0.25; } }
 @media (prefers-reduced-motion: reduce) {

@@ -98,7 +98,6 @@ export class TurnView {
 
   private draw(): void {
     addStyle(this.el);
-    this.el.dataset.outcome = this.turn.ended?.outcome ?? '';
     this.parts.forEach(part => part.update(this.turn));
   }
 }

@@ -14,7 +14,11 @@ export class Work {
 
   constructor(private readonly insert?: (code: string) => void) {}
 
-  update({ work }: Turn): void {
+  update(turn: Turn): void {
+    this.draw(turn.work);
+  }
+
+  private readonly draw = drawn<Turn['work']>(work => {
     for (const { el } of this.shown.splice(work.length)) {
       el.remove();
     }
@@ -22,7 +26,7 @@ export class Work {
     work.forEach((item, at) => {
       const known = this.shown[at];
       if (known?.item !== item) {
-        const el = this.draw(item);
+        const el = this.made(item);
         known?.el.replaceWith(el);
         this.shown[at] = { item, el };
       }
@@ -34,9 +38,9 @@ export class Work {
     });
     this.title.textContent = `${folded} earlier step${folded === 1 ? '' : 's'}`;
     this.earlier.hidden = !folded;
-  }
+  });
 
-  private draw(item: Said | Tool): HTMLElement {
+  private made(item: Said | Tool): HTMLElement {
     if (item.kind === 'tool') {
       return card(item);
     }
