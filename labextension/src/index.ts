@@ -1,10 +1,120 @@
-import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import {
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import {
+  INotebookCellExecutor,
+  INotebookTracker,
+  type NotebookPanel
+} from '@jupyterlab/notebook';
+import { Connection, type Addressed } from './connection';
+import { LiveDocument } from './document';
+import { announce, serve } from './mount';
+import { tend } from './outputs';
+import { ShiroPanel } from './panel';
+
+const SHOW = 'shiro:show-panel';
+
+/** An open notebook, and what this page is to its kernel. */
+interface Followed {
+  connection: Connection;
+  document: LiveDocument;
+}
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: 'shiro_jupyter:plugin',
-  description: 'A side panel and cell views for the agent in the kernel.',
+  description: 'The turns of the agent in the kernel: a panel, the views in cells, the notebook.',
   autoStart: true,
-  activate: (_app: JupyterFrontEnd) => undefined
+  requires: [INotebookTracker],
+  optional: [ICommandPalette, ILayoutRestorer, INotebookCellExecutor],
+  activate: (
+    app: JupyterFrontEnd,
+    tracker: INotebookTracker,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    executor: INotebookCellExecutor | null
+  ) => {
+    const notebooks = new Map<NotebookPanel, Followed>();
+
+    // All of them, not only the one in front: turns go on in their cells.
+    const follow = (notebook: NotebookPanel): Followed => {
+      const known = notebooks.get(notebook);
+      if (known) {
+        return known;
+      }
+      const { sessionContext, context } = notebook;
+      const connection = new Connection(sessionContext, () => context.localPath);
+      const document = new LiveDocument(notebook, executor ?? undefined);
+      notebooks.set(notebook, { connection, document });
+      notebook.disposed.connect(() => {
+        notebooks.delete(notebook);
+        connection.dispose();
+      });
+      connection.changed.connect(() => connection.turns && announce());
+      connection.addressed.connect((_, event) => void answer(connection, document, event));
+      tend(connection, notebook);
+      return { connection, document };
+    };
+
+    const panel = new ShiroPanel();
+    const front = () => {
+      const notebook = tracker.currentWidget;
+      if (notebook) {
+        const { connection, document } = follow(notebook);
+        panel.follow(connection, code =>
+          insertCode(document, notebook.content.activeCell?.model.id, code)
+        );
+      } else {
+        panel.follow(null);
+      }
+    };
+    tracker.widgetAdded.connect((_, notebook) => void follow(notebook));
+    tracker.forEach(notebook => void follow(notebook));
+    tracker.currentChanged.connect(front);
+    front();
+
+    serve(
+      () => [...notebooks.values()].map(({ connection }) => connection),
+      (el, code) => {
+        const notebook = tracker.find(({ node }) => node.contains(el));
+        const cell = notebook?.content.widgets.find(({ node }) => node.contains(el));
+        if (notebook) {
+          insertCode(follow(notebook).document, cell?.model.id, code);
+        }
+      }
+    );
+
+    app.shell.add(panel, 'right', { rank: 900 });
+    restorer?.add(panel, panel.id);
+    app.commands.addCommand(SHOW, {
+      label: 'Show shiro panel',
+      execute: () => app.shell.activateById(panel.id)
+    });
+    palette?.addItem({ command: SHOW, category: 'Notebook Operations' });
+  }
 };
+
+function insertCode(document: LiveDocument, after: string | undefined, source: string): void {
+  const cell = { type: 'code', source, after: after ?? null };
+  document.handle('insert', cell).catch(error => Notification.error(sentence(error)));
+}
+
+/** Does what the kernel asks of the document. */
+async function answer(connection: Connection, document: LiveDocument, event: Addressed) {
+  if (event.kind === 'ask') {
+    const { id, op, args } = event;
+    const outcome = await document.handle(op, args).then(
+      value => ({ value }),
+      error => ({ error: sentence(error) })
+    );
+    await connection.send({ do: 'done', id, ...outcome });
+  }
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
 export default plugin;

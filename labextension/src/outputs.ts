@@ -1,0 +1,135 @@
+import type { ICodeCellModel } from '@jupyterlab/cells';
+import type * as nbformat from '@jupyterlab/nbformat';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { Connection } from './connection';
+import type { Turns } from './view/turns';
+import { TurnView } from './view/view';
+
+/** Milliseconds after the end of a turn in which its output comes by itself. */
+const SETTLED = 1500;
+const WIDGET = 'application/vnd.jupyter.widget-view+json';
+
+/** What the output of a turn carries in its metadata, under "shiro". */
+interface Mark {
+  /** The token of the kernel. */
+  kernel: string;
+  turn: number;
+  /** Whether what is left behind of the turn stands there, rather than the live view. */
+  ended: boolean;
+}
+
+type Bundle = { readonly [mime: string]: string };
+
+/**
+ * Sees to it that what a turn leaves behind gets into its cell.
+ *
+ * The kernel replaces the live view by it, but a page that was reloaded meanwhile does not know
+ * that display any more, and a kernel that died replaces nothing.
+ */
+export function tend(connection: Connection, panel: NotebookPanel): void {
+  let followed: Turns | null = null;
+  connection.changed.connect(() => {
+    const { turns, state } = connection;
+    if (state === 'loaded' || state === 'absent') {
+      dropDead(panel, turns?.kernel);
+    }
+    if (turns && turns !== followed) {
+      followed = turns;
+      followEnds(connection, panel, turns);
+    }
+  });
+  connection.addressed.connect((_, event) => {
+    if (event.kind === 'left') {
+      const { kernel, turn, cell, bundle } = event;
+      put(codeCells(panel).find(({ id }) => id === cell), { kernel, turn, ended: true }, bundle);
+    }
+  });
+  connection.lost.connect((_, { turns, sentence }) => freeze(panel, turns, sentence));
+}
+
+/** Asks for what is left behind of each turn whose end did not reach its cell. */
+function followEnds(connection: Connection, panel: NotebookPanel, turns: Turns): void {
+  const running = new Set<number>();
+  const ended = new Set<number>();
+  const check = (number: number, id: string) => {
+    const cell = codeCells(panel).find(each => each.id === id);
+    const found = cell && find(cell, { kernel: turns.kernel, turn: number });
+    // A cell without it may have been cleared, or run again, by the person.
+    const missing = running.has(number) && cell?.executionState !== 'running';
+    if (cell && connection.turns === turns && (found ? !found.mark.ended : missing)) {
+      void connection.send({ do: 'left', turn: number });
+    }
+  };
+  turns.follow((turn, number) => {
+    if (!turn.ended) {
+      running.add(number);
+    } else if (turn.cell && !ended.has(number)) {
+      ended.add(number);
+      window.setTimeout(check, SETTLED, number, turn.cell);
+    }
+  });
+}
+
+/** What was seen of the turns takes the place of the live views that nothing feeds any more. */
+function freeze(panel: NotebookPanel, turns: Turns, sentence: string): void {
+  for (const { cell, mark } of liveOutputs(panel)) {
+    const turn = mark.kernel === turns.kernel && turns.get(mark.turn);
+    if (turn) {
+      const view = new TurnView({ send: () => undefined });
+      view.update(turn, turns.skew);
+      view.lost(sentence);
+      const { html, plain } = view.frozen();
+      view.dispose();
+      put(cell, { ...mark, ended: true }, { 'text/html': html, 'text/plain': plain });
+    }
+  }
+}
+
+/** A live view that was saved and whose kernel is gone would show an error of the widgets: what
+ * the kernel put beside it is shown instead. */
+function dropDead(panel: NotebookPanel, token: string | undefined): void {
+  for (const { cell, mark, index } of liveOutputs(panel)) {
+    const { [WIDGET]: widget, ...data } = cell.outputs.get(index).data;
+    if (widget && mark.kernel !== token) {
+      put(cell, mark, data as Bundle);
+    }
+  }
+}
+
+/** Puts it in the place of the turn's output that has not ended, or below all others. */
+function put(cell: ICodeCellModel | undefined, mark: Mark, data: Bundle): void {
+  if (!cell) {
+    return;
+  }
+  const metadata = { shiro: { ...mark } };
+  const output: nbformat.IDisplayData = { output_type: 'display_data', data, metadata };
+  const found = find(cell, mark);
+  if (!found) {
+    cell.outputs.add(output);
+  } else if (!found.mark.ended) {
+    cell.outputs.set(found.index, output);
+  }
+}
+
+function find(cell: ICodeCellModel, { kernel, turn }: Omit<Mark, 'ended'>) {
+  return marked(cell).find(({ mark }) => mark.kernel === kernel && mark.turn === turn);
+}
+
+function liveOutputs(panel: NotebookPanel) {
+  return codeCells(panel)
+    .flatMap(cell => marked(cell).map(each => ({ cell, ...each })))
+    .filter(({ mark }) => !mark.ended);
+}
+
+function marked(cell: ICodeCellModel): { index: number; mark: Mark }[] {
+  const outputs = Array.from({ length: cell.outputs.length }, (_, index) => ({
+    index,
+    mark: cell.outputs.get(index).metadata.shiro as unknown as Mark | undefined
+  }));
+  return outputs.filter((each): each is { index: number; mark: Mark } => !!each.mark);
+}
+
+function codeCells(panel: NotebookPanel): ICodeCellModel[] {
+  const cells = [...(panel.content.model?.cells ?? [])];
+  return cells.filter((cell): cell is ICodeCellModel => cell.type === 'code');
+}
