@@ -33,6 +33,8 @@ declare global {
 const PAGE = 'shiro-page';
 /** When the view says again that it is there: the first messages of a comm may get lost. */
 const AGAIN = [500, 1000, 2000, 4000];
+/** What the manager of widgets says when the kernel restarts, and when the comm is closed. */
+const GONE = ['comm_live_update', 'comm:close'];
 const LOST = 'The kernel is gone, and the turn with it: ask again when it is back.';
 
 function render({ model, el }: { model: Model; el: HTMLElement }): Dispose {
@@ -88,13 +90,13 @@ function overComm(model: Model, el: HTMLElement, { kernel, turn }: Place) {
   const closed = (): void => view.lost(LOST);
 
   model.on('msg:custom', take);
-  model.on('comm:close', closed);
+  GONE.forEach(name => model.on(name, closed));
   el.append(view.el);
   handshake(AGAIN);
   const dispose = (): void => {
     clearTimeout(timer);
     model.off('msg:custom', take);
-    model.off('comm:close', closed);
+    GONE.forEach(name => model.off(name, closed));
     view.dispose();
   };
   return { send, dispose };

@@ -34,38 +34,15 @@ function setLines(
 
 const plainLine = (line: string): HTMLElement => h('div', '', line);
 
-export function prompt(): Part {
-  const el = h('div', 'shiro-prompt');
+/** What came up on the way, or the prompts that wait: a line each. */
+export function list(name: 'notes' | 'queue'): Part {
+  const el = h('div', `shiro-${name}`);
   return part(
     el,
-    turn => turn.prompt,
-    text => {
-      el.textContent = text;
-      return !!text;
-    }
-  );
-}
-
-export function notes(): Part {
-  const el = h('div', 'shiro-notes');
-  return part(
-    el,
-    turn => turn.notes,
+    turn => turn[name],
     lines => {
       setLines(el, lines, plainLine);
       return lines.length > 0;
-    }
-  );
-}
-
-export function queue(): Part {
-  const el = h('div', 'shiro-queue');
-  return part(
-    el,
-    turn => turn.queue,
-    prompts => {
-      setLines(el, prompts, plainLine);
-      return prompts.length > 0;
     }
   );
 }

@@ -36,7 +36,7 @@ export class StatusLine {
 
   update(turn: Turn): void {
     this.turn = turn;
-    this.el.hidden = !!turn.ended;
+    this.el.hidden = !turn.status || !!turn.ended;
     this.setPhase(turn.phase);
     this.setWords(turn.status);
     this.setTokens(turn.tokens);

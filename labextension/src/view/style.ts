@@ -1,32 +1,18 @@
-/** The look of the view: the theme's own colours and fonts, with fallbacks for other pages. */
+/** The look of the view: the theme's own colours and fonts, elsewhere those of the page around it. */
 
 const CSS = `
 .shiro-turn {
-  --shiro-ink: var(--jp-content-font-color1, rgba(0, 0, 0, 0.87));
-  --shiro-faint: var(--jp-ui-font-color2, rgba(0, 0, 0, 0.6));
-  --shiro-line: var(--jp-border-color2, #e0e0e0);
-  --shiro-ground: var(--jp-layout-color1, #fff);
-  --shiro-link: var(--jp-content-link-color, #0d47a1);
-}
-@media (prefers-color-scheme: dark) {
-  .shiro-turn {
-    --shiro-ink: var(--jp-content-font-color1, rgba(255, 255, 255, 0.9));
-    --shiro-faint: var(--jp-ui-font-color2, rgba(255, 255, 255, 0.6));
-    --shiro-line: var(--jp-border-color2, #424242);
-    --shiro-ground: var(--jp-layout-color1, #1e1e1e);
-    --shiro-link: var(--jp-content-link-color, #64b5f6);
-  }
-}
-.shiro-turn {
-  --shiro-sunk: color-mix(in srgb, var(--shiro-ink) 5%, transparent);
+  --shiro-faint: var(--jp-ui-font-color2, color-mix(in srgb, currentColor 60%, transparent));
+  --shiro-line: var(--jp-border-color2, color-mix(in srgb, currentColor 18%, transparent));
+  --shiro-sunk: color-mix(in srgb, currentColor 5%, transparent);
   --shiro-brand: var(--jp-brand-color1, #1976d2);
   --shiro-good: var(--jp-success-color1, #388e3c);
   --shiro-warn: var(--jp-warn-color1, #f57c00);
   --shiro-bad: var(--jp-error-color1, #d32f2f);
-  --shiro-code: var(--jp-code-font-family, ui-monospace, SFMono-Regular, Menlo, monospace);
+  --shiro-code: var(--jp-code-font-family, ui-monospace, monospace);
   box-sizing: border-box;
   padding: 4px 8px;
-  color: var(--shiro-ink);
+  color: var(--jp-content-font-color1, inherit);
   font-family: var(--jp-ui-font-family, system-ui, sans-serif);
   font-size: var(--jp-ui-font-size1, 13px);
   line-height: 1.5;
@@ -42,14 +28,6 @@ const CSS = `
 .shiro-turn summary { cursor: pointer; }
 .shiro-faint, .shiro-seconds, .shiro-tokens, .shiro-notes, .shiro-queue, .shiro-footer,
 .shiro-earlier > summary, .shiro-reasoning { color: var(--shiro-faint); }
-
-.shiro-prompt {
-  margin-bottom: 6px;
-  padding: 6px 10px;
-  border-radius: 6px;
-  background: var(--shiro-sunk);
-  white-space: pre-wrap;
-}
 
 .shiro-status { display: flex; align-items: center; min-height: 26px; }
 .shiro-dot {
@@ -75,15 +53,15 @@ const CSS = `
 
 .shiro-button {
   padding: 3px 12px;
-  border: 1px solid var(--jp-border-color1, #bdbdbd);
+  border: 1px solid var(--jp-border-color1, var(--shiro-line));
   border-radius: 4px;
-  background: var(--shiro-ground);
-  color: var(--shiro-ink);
+  background: var(--jp-layout-color1, transparent);
+  color: inherit;
   font: inherit;
   line-height: 1.5;
   cursor: pointer;
 }
-.shiro-button:hover { background: var(--jp-layout-color2, rgba(128, 128, 128, 0.18)); }
+.shiro-button:hover { background: var(--jp-layout-color2, var(--shiro-sunk)); }
 .shiro-button:disabled { cursor: default; opacity: 0.6; }
 .shiro-small { padding: 0 8px; border-color: var(--shiro-line); font-size: 12px; }
 .shiro-allow { border-color: var(--shiro-brand); color: var(--shiro-brand); font-weight: 600; }
@@ -173,7 +151,7 @@ const CSS = `
 .shiro-prose h1 { font-size: 1.4em; }
 .shiro-prose h2 { font-size: 1.25em; }
 .shiro-prose h3 { font-size: 1.1em; }
-.shiro-prose a { color: var(--shiro-link); }
+.shiro-prose a { color: var(--jp-content-link-color, LinkText); }
 .shiro-prose hr { border: 0; border-top: 1px solid var(--shiro-line); }
 .shiro-prose blockquote {
   padding-left: 10px;
@@ -256,7 +234,7 @@ const CSS = `
   padding: 3px 8px;
   border: 1px solid var(--shiro-line);
   border-radius: 4px;
-  background: var(--shiro-ground);
+  background: var(--jp-layout-color1, transparent);
   color: inherit;
   font: inherit;
   line-height: 1.5;
@@ -264,7 +242,7 @@ const CSS = `
 .shiro-field::placeholder { color: var(--shiro-faint); opacity: 1; }
 
 .shiro-footer { margin-top: 4px; font-size: 12px; }
-.shiro-reason { color: var(--shiro-ink); font-size: 13px; font-weight: 600; white-space: pre-wrap; }
+.shiro-reason { color: var(--jp-content-font-color1, inherit); font-size: 13px; font-weight: 600; white-space: pre-wrap; }
 .shiro-footer[data-outcome='failed'] .shiro-reason { color: var(--shiro-bad); }
 .shiro-footer[data-outcome='lost'] .shiro-reason { color: var(--shiro-warn); }
 .shiro-turn:has(> [data-outcome='lost']) .shiro-tools { display: none; }

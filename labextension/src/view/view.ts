@@ -13,8 +13,6 @@ export interface Host {
   send(request: Request): void;
   /** Puts code into a new cell; absent where there is no notebook to put it in. */
   insert?(code: string): void;
-  /** Whether the prompt is shown: a cell has it above, a panel has not. */
-  prompt?: boolean;
 }
 
 const NOTHING: Turn = {
@@ -54,16 +52,15 @@ export class TurnView {
     const insert = host.insert?.bind(host);
     this.status = new StatusLine(() => host.send({ do: 'stop' }));
     this.parts = [
-      ...(host.prompt ? [parts.prompt()] : []),
       this.status,
       parts.tasks(),
       new Work(insert),
       answer(insert),
       parts.reasoning(),
       new InFlight(),
-      parts.notes(),
+      parts.list('notes'),
       new Questions(request => host.send(request)),
-      parts.queue(),
+      parts.list('queue'),
       parts.footer()
     ];
     this.el.append(...this.parts.map(each => each.el));
