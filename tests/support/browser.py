@@ -15,6 +15,7 @@ import nbformat
 import psutil
 from playwright.sync_api import (
     BrowserContext,
+    ConsoleMessage,
     Locator,
     Request,
     ViewportSize,
@@ -23,7 +24,8 @@ from playwright.sync_api import (
 )
 from playwright.sync_api import Page as Dom
 
-from .lab import ROOT, Lab
+from .kernels import ROOT
+from .lab import Lab
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = (
@@ -116,10 +118,14 @@ class Page:
     def __post_init__(self) -> None:
         self.dom.set_default_timeout(TIMEOUT)
         self.dom.add_init_script(IN_PAGE)
-        self.dom.on("console", lambda said: said.type == "error" and self.errors.append(said.text))
+        self.dom.on("console", self._said)
         self.dom.on("pageerror", lambda error: self.errors.append(str(error)))
         self.dom.on("request", self._asked)
         self.dom.on("websocket", self._connected)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
 
     def _asked(self, request: Request) -> None:
         address = urlsplit(request.url)
