@@ -1,8 +1,8 @@
 """Keeps a kernel that runs a cell looking busy.
 
-For each control request ipykernel publishes `busy` and then `idle`, and a server or a page takes
-the newest status for the kernel's: an idle culler may end a job that runs. So after each reply
-the running cell's `busy` is published once more.
+For each control request, and each message of a comm, ipykernel publishes `busy` and then `idle`,
+and a server or a page takes the newest status for the kernel's: an idle culler may end a job that
+runs. So after each reply the running cell's `busy` is published once more.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Busy:
             self._handlers[EXECUTE] = self._before
 
     def again(self) -> None:
-        """On the control thread, while it replies to a request."""
+        """On a thread with a loop, while a request is handled."""
         running, iopub = self._running, getattr(self._kernel, "iopub_thread", None)
         if running is None or iopub is None:
             return

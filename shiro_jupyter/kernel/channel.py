@@ -97,6 +97,8 @@ class Channel:
             return {"ok": False, "error": error}
         if listens:
             self._mark(request)
+        elif self._kernel is not None:
+            self._busy.again()
         serve = self.serve  # after the mark: a host that comes now finds the page
         if request["do"] == "hello":
             told = {"protocol": PROTOCOL, "version": VERSION, "kernel": self.token}

@@ -68,16 +68,15 @@ class Page:
     def take(self, event: dict[str, Any]) -> None:
         self.events.append(event)
         self.turns.take(event)
+        if self.answers:
+            self.answer(self.answers)
+
+    def answer(self, choice: str) -> None:
         for question in self.model["questions"]:
             if question["id"] not in self.answered:
                 self.answered.add(question["id"])
-                self.say(
-                    "answer",
-                    question=question["id"],
-                    digest=question["digest"],
-                    choice=self.answers,
-                    words="",
-                )
+                shown = {"question": question["id"], "digest": question["digest"]}
+                self.say("answer", **shown, choice=choice, words="")
 
     def say(self, what: str, **more: Any) -> None:
         data = {"method": "custom", "content": {"do": what, "page": "p", **more}}
@@ -149,6 +148,20 @@ def test_a_page_draws_the_turn_and_answers_its_question(page: Page, form: str) -
     assert page.model["work"][-1]["outcome"] == "ok"
     assert page.kernel.value("total") == "42"
     assert page.comm in page.closed and len(page.closed) == 2  # with its layout
+
+
+@pytest.mark.parametrize("form", ["%shiro sum", "%%time\n%shiro sum"])
+def test_a_kernel_that_runs_a_cell_looks_busy_though_a_page_asks(page: Page, form: str) -> None:
+    hear, page.answers = page.hear, ""
+
+    def answer_once_busy_again(message: dict[str, Any]) -> None:
+        hear(message)
+        busy = message["content"].get("execution_state") == "busy"
+        if busy and page.events and page.model["questions"]:
+            page.answer("allow")
+
+    page.hear = answer_once_busy_again  # type: ignore[method-assign]
+    assert "42" in left(page.run(form))["text/html"]
 
 
 def test_where_no_page_draws_the_turn_the_display_is_updated(kernel: Kernel) -> None:
