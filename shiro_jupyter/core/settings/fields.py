@@ -92,7 +92,11 @@ class Fields(BaseModel):
     max_turn_seconds: float = Field(
         1800.0, gt=0, description="Seconds of one turn, without waiting for you or running code."
     )
-    view: View = Field("auto", description="How a turn is shown: `auto`, `text` or `display`.")
+    view: View = Field(
+        "auto",
+        description="How a turn is shown: `auto` (live in a notebook's cell, else as text), "
+        "`display` (html without a widget) or `text`.",
+    )
 
     @field_validator("model")
     @classmethod
