@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..core.errors import ToolFailed
 from ..core.tools.base import bounded
+from .pages import ASK_SECONDS
 
 T = TypeVar("T")
 CellType = Literal["code", "markdown", "raw"]
@@ -23,7 +24,6 @@ Output = dict[str, Any]  # as in a notebook file, bounded
 # seconds it may take. Answers its value; raises `ToolFailed`.
 Ask = Callable[[str, dict[str, Any], float], Awaitable[object]]
 
-ANSWER_SECONDS = 15.0
 WATCH_SECONDS = 0.5  # between two looks at whether a run can still end
 HELD = (
     "The notebook's kernel is held by a %shiro cell until this turn has ended, so that no other "
@@ -169,7 +169,7 @@ class LiveDocument:
         await self._ask(_Done, "patch", args)
 
     async def _ask(
-        self, kind: type[T], op: str, args: dict[str, Any], seconds: float = ANSWER_SECONDS
+        self, kind: type[T], op: str, args: dict[str, Any], seconds: float = ASK_SECONDS
     ) -> T:
         answer = await self._page(op, args, seconds)
         try:

@@ -24,12 +24,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..core.errors import ToolFailed
 from . import compat, hold
 
 T = TypeVar("T")
+_UNSET: Any = object()
 # Seconds that running code has to handle one interrupt before another stop is passed on to it.
 GRACE = 0.5
 
@@ -101,6 +102,11 @@ class MainThread:
         return any(server.stdin for server in list(self._servers))
 
     @property
+    def held(self) -> bool:
+        """Whether a cell of ours is on main until a turn has ended; a drain ends by itself."""
+        return any(each.stdin or each.owner or each.waits_for for each in list(self._servers))
+
+    @property
     def questions(self) -> bool:
         """Whether jobs wait that need `input()`."""
         return any(job.stdin for job in list(self._jobs))
@@ -127,8 +133,7 @@ class MainThread:
         the list, or interrupts it and waits until it has ended. KeyboardInterrupt comes as
         `JobInterrupted`.
         """
-        value: T = await self.result(self.put(work, awaited=awaited, stdin=stdin, owner=owner))
-        return value
+        return cast(T, await self.result(self.put(work, awaited=awaited, stdin=stdin, owner=owner)))
 
     def put(
         self,
@@ -232,9 +237,8 @@ class MainThread:
                 try:
                     while job := self._next(server):
                         self._run_job(job, server)
-                    if ended.done():
-                        return
-                    if (left := until - time.monotonic()) <= 0:
+                    left = until - time.monotonic()
+                    if ended.done() or left <= 0:
                         return
                     # With a time-out, since a wait without one hides ctrl-c on Windows.
                     wakes.get(timeout=min(left, 1.0))
@@ -250,11 +254,10 @@ class MainThread:
 
     def _next(self, server: Server) -> Job | None:
         with self._lock:
-            for job in self._jobs:
-                if server.stdin or not job.stdin:
-                    self._jobs.remove(job)
-                    return job
-        return None
+            job = next((each for each in self._jobs if server.stdin or not each.stdin), None)
+            if job:
+                self._jobs.remove(job)
+            return job
 
     def _run_job(self, job: Job, server: Server) -> None:
         if not job.future.set_running_or_notify_cancel():
@@ -387,9 +390,6 @@ def _resolve(job: Job, value: Any, error: BaseException | None) -> None:
         job.future.set_exception(error)
     else:
         job.future.set_result(value)
-
-
-_UNSET: Any = object()
 
 
 def _carry(context: contextvars.Context) -> None:

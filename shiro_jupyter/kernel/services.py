@@ -38,6 +38,7 @@ from . import compat
 from .agent_thread import AgentThread
 from .channel import Channel
 from .choose_model import Models
+from .document import LiveDocument
 from .end_signals import EndSignals
 from .fix import prompt_of_error
 from .live import LiveKernel
@@ -100,6 +101,7 @@ class Services:
             answer=lambda answer, digest: self.questions.answer(answer, digest),
             interrupt=lambda: self._interrupt(None),
         )
+        self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
         self.pages.expected = lambda: bool((owner := CURRENT.get()) and owner.expects_page)
         person = Person(
             shell,

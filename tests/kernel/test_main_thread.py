@@ -352,3 +352,18 @@ def test_another_thread_waits_and_runs_no_jobs(rig: Rig, awaiting: bool) -> None
     theirs.join()
     assert ran == [threading.main_thread()]
     assert rig.unserved
+
+
+def test_main_is_held_by_a_cell_that_waits_and_not_by_a_drain(rig: Rig) -> None:
+    async def held() -> bool:
+        return rig.main.held
+
+    assert not rig.main.held
+    assert rig.serve(held, awaiting=False, owner="turn", stdin=False)
+    assert rig.serve(held, awaiting=True, stdin=True)
+    drained = rig.agent.spawn(lambda: rig.main.run(lambda: rig.main.held))
+    while not rig.main.pending:
+        assert not drained.done()
+    rig.main.drain_blocking()
+    assert drained.result() is False
+    assert not rig.main.held
