@@ -47,8 +47,10 @@ export class TurnView {
   private readonly parts: readonly parts.Part[];
 
   constructor(host: Host) {
-    // The keys that press a button here mean something else to a notebook.
-    this.el.dataset.lmSuppressShortcuts = 'true';
+    // The keys that press a button here would be taken by a notebook: two of `d` delete its cell.
+    this.el.addEventListener('focusin', ({ target }) => {
+      (target as HTMLElement).dataset.lmSuppressShortcuts = 'true';
+    });
     const insert = host.insert?.bind(host);
     this.status = new StatusLine(() => host.send({ do: 'stop' }));
     this.parts = [
