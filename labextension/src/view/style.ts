@@ -103,9 +103,9 @@ const CSS = `
 }
 .shiro-card[open] .shiro-what { white-space: pre-wrap; }
 .shiro-card .shiro-faint { flex: none; font-size: 12px; white-space: nowrap; }
-.shiro-card > :not(summary), .shiro-flight > .shiro-tail { margin: 2px 0 6px 20px; }
+.shiro-turn .shiro-card > :not(summary), .shiro-flight > .shiro-tail { margin: 2px 0 6px 20px; }
 
-.shiro-verbatim {
+.shiro-turn .shiro-verbatim {
   max-height: 24em;
   margin: 4px 0;
   padding: 6px 8px;
@@ -131,7 +131,7 @@ const CSS = `
   border-radius: 4px;
   background: var(--shiro-sunk);
 }
-.shiro-tail > .shiro-verbatim { max-height: none; margin: 0; background: none; }
+.shiro-turn .shiro-tail > .shiro-verbatim { max-height: none; margin: 0; background: none; }
 .shiro-reasoning .shiro-tail { margin: 2px 0 6px 16px; padding: 6px 8px; white-space: pre-wrap; }
 .shiro-tail > * { flex: none; }
 
@@ -166,7 +166,7 @@ const CSS = `
   font-family: var(--shiro-code);
   font-size: 0.9em;
 }
-.shiro-prose pre {
+.shiro-turn .shiro-prose pre {
   margin: 0.6em 0;
   padding: 8px 10px;
   overflow-x: auto;
@@ -195,10 +195,12 @@ const CSS = `
   justify-content: flex-end;
   gap: 4px;
   height: 0;
+  margin-top: 0.6em;
   top: 6px;
   padding-right: 6px;
   opacity: 0;
 }
+.shiro-turn .shiro-tools + pre { margin-top: 0; }
 .shiro-tools .shiro-button { flex: none; height: 22px; }
 :hover > .shiro-tools, .shiro-tools:focus-within { opacity: 1; }
 @media (hover: none) { .shiro-tools { opacity: 1; } }
