@@ -11,7 +11,7 @@ from ..core.errors import ToolFailed
 from ..core.events import Answer, Event, TurnEnded, TurnStarted
 from ..core.workspace.clock import Clock
 from ..views.feed import Feed
-from ..views.page import PageView
+from ..views.page import About, PageView
 from ..views.state import TurnState
 from ..views.static import left_behind
 from ..views.visible import visible
@@ -54,7 +54,8 @@ class Pages:
         self.prompted: Callable[[str, str], object] = lambda page, text: None
         self._channel, self._feed, self._clock, self._call = channel, feed, clock, call
         self._answer, self._interrupt = answer, interrupt
-        self._view = PageView(self._tell, about, clock)
+        epoch = clock.now().timestamp() - clock.monotonic()
+        self._view = PageView(self._tell, about, epoch)
         self._cells: list[str] = []  # of each turn
         self._sinks: list[tuple[Callable[[Message], object], int]] = []
         self._arrived = asyncio.Event()
@@ -83,7 +84,7 @@ class Pages:
     def apply(self, event: Event, at: float) -> None:
         if isinstance(event, TurnStarted):
             self.turn += 1
-            self._cells.append(about()[1])
+            self._cells.append(about().cell)
             self._runs = True
         self._follow()
         self._view.apply(event, at)
@@ -197,8 +198,8 @@ class Pages:
                 for event in self._view.snapshots(at):
                     self._tell_one(page, event)
             case "snapshot":
-                if event := self._view.snapshot(request["turn"], at):
-                    self._tell_one(page, event)
+                if found := self._view.snapshot(request["turn"], at):
+                    self._tell_one(page, found)
             case "answer":
                 answer = Answer(request["question"], request["choice"], request["words"])
                 self._answer(answer, request["digest"])
@@ -250,7 +251,7 @@ class Pages:
             self._channel.send({"kind": "left", "to": page, "turn": number, **left})
 
 
-def about() -> tuple[str, str]:
+def about() -> About:
     """Where the running turn comes from, and the id of its cell, "" where it has none."""
     owner = CURRENT.get()
-    return (owner.origin, owner.cell or "") if owner else ("panel", "")
+    return About(owner.origin, owner.cell or "") if owner else About("panel")

@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 
 from shiro_jupyter.core import events as e
 from shiro_jupyter.core.events import Event
-from shiro_jupyter.core.todos import Todo
-from shiro_jupyter.core.transcript import OUTCOMES
 from shiro_jupyter.views.cell import CellView, live_blocks
 from shiro_jupyter.views.state import (
     OUTPUT_TAIL,
@@ -18,27 +16,7 @@ from shiro_jupyter.views.state import (
     status,
 )
 from tests.views.screen import screen
-from tests.views.turns import TURNS, Display, ended, text_view, timed
-
-IDS = st.sampled_from("abc")
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-ANY_EVENT: st.SearchStrategy[Event] = st.one_of(
-    st.builds(e.StepStarted, st.integers(1, 9)),
-    st.builds(e.TextDelta, TEXTS),
-    st.builds(e.ReasoningDelta, TEXTS),
-    st.builds(e.ToolStarted, IDS, TEXTS),
-    st.builds(e.ToolCalled, IDS, TEXTS, TEXTS),
-    st.builds(e.ToolOutput, IDS, TEXTS),
-    st.builds(e.ToolFinished, IDS, TEXTS, st.sampled_from(OUTCOMES), TEXTS),
-    st.builds(e.ApprovalRequested, st.builds(e.Question, IDS, IDS, st.just("ask"), TEXTS)),
-    st.builds(e.ApprovalDecided, st.builds(e.Answer, IDS, TEXTS)),
-    st.builds(e.Retrying, TEXTS, st.floats(0, 100)),
-    st.builds(e.QueueChanged, st.tuples(TEXTS)),
-    st.builds(e.TodosChanged, st.tuples(st.builds(Todo, TEXTS))),
-    st.builds(e.Notice, TEXTS),
-    st.builds(e.UsageReported, st.builds(e.Usage, st.integers(0, 9))),
-    st.builds(e.TurnStarted, st.integers(1, 3), TEXTS),
-)
+from tests.views.turns import ANY_EVENT, TURNS, Display, ended, text_view, timed
 
 
 @given(

@@ -1,13 +1,16 @@
-"""Ten canonical turns, as the loop tells them; and views to play them to."""
+"""Ten canonical turns, as the loop tells them, and any; and views to play them to."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
 
+from hypothesis import strategies as st
+
 from shiro_jupyter.core import events as e
 from shiro_jupyter.core.events import Event, Usage
 from shiro_jupyter.core.todos import Todo
+from shiro_jupyter.core.transcript import OUTCOMES
 from shiro_jupyter.views.cell import Data
 from shiro_jupyter.views.text import TextView
 
@@ -190,3 +193,26 @@ class Display:
     def _take(self, data: Data, metadata: Data) -> None:
         self.sent.append(data)
         self.metadata.append(metadata)
+
+
+# -- any turn ---------------------------------------------------------------------------------
+
+IDS = st.sampled_from("abc")
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+ANY_EVENT: st.SearchStrategy[Event] = st.one_of(
+    st.builds(e.StepStarted, st.integers(1, 9)),
+    st.builds(e.TextDelta, TEXTS),
+    st.builds(e.ReasoningDelta, TEXTS),
+    st.builds(e.ToolStarted, IDS, TEXTS),
+    st.builds(e.ToolCalled, IDS, TEXTS, TEXTS),
+    st.builds(e.ToolOutput, IDS, TEXTS),
+    st.builds(e.ToolFinished, IDS, TEXTS, st.sampled_from(OUTCOMES), TEXTS),
+    st.builds(e.ApprovalRequested, st.builds(e.Question, IDS, IDS, st.just("ask"), TEXTS)),
+    st.builds(e.ApprovalDecided, st.builds(e.Answer, IDS, TEXTS)),
+    st.builds(e.Retrying, TEXTS, st.floats(0, 100)),
+    st.builds(e.QueueChanged, st.tuples(TEXTS)),
+    st.builds(e.TodosChanged, st.tuples(st.builds(Todo, TEXTS))),
+    st.builds(e.Notice, TEXTS),
+    st.builds(e.UsageReported, st.builds(e.Usage, st.integers(0, 9))),
+    st.builds(e.TurnStarted, st.integers(1, 3), TEXTS),
+)
