@@ -36,8 +36,7 @@ class Pages:
     agent's, which `call` hands a callback over to.
 
     `answer` and `interrupt` are what a page's answer and its stop button do; `prompted` is told
-    the page and what was typed into its prompt box; `expected` says whether a page that has not
-    said hello yet is about to show the turn at hand.
+    the page and what was typed into its prompt box.
     """
 
     def __init__(
@@ -50,7 +49,6 @@ class Pages:
         interrupt: Callable[[], object],
     ) -> None:
         self.turn = 0  # the newest, counted from the load
-        self.expected: Callable[[], bool] = lambda: False
         self.prompted: Callable[[str, str], object] = lambda page, text: None
         self._channel, self._feed, self._clock, self._call = channel, feed, clock, call
         self._answer, self._interrupt = answer, interrupt
@@ -135,7 +133,7 @@ class Pages:
     async def reached(self) -> bool:
         """Whether somebody sees the question of the turn at hand in a page. Waits a moment for
         one that is on its way."""
-        if not self._seen() and self.expected():
+        if not self._seen() and expected():
             try:
                 async with asyncio.timeout(EXPECTED_SECONDS):
                     while not self._seen():
@@ -150,8 +148,10 @@ class Pages:
 
     # -- something for a page to do --------------------------------------------------------
 
-    async def ask(self, op: str, notebook: str, args: Message, seconds: float = ASK_SECONDS) -> Any:
-        """Have the page that has the notebook open, "" for whichever is this kernel's, do
+    async def ask(
+        self, op: str, args: Message, seconds: float = ASK_SECONDS, notebook: str = ""
+    ) -> Any:
+        """Have the page that has the notebook open, by default whichever is this kernel's, do
         something there; of several the one that was active last. Answers its value.
 
         Raises `ToolFailed` where there is none, it does not answer, or it could not do it.
@@ -249,6 +249,12 @@ class Pages:
         if 0 < number <= turn and state.ended:
             left = {"cell": self._cells[number - 1], "bundle": left_behind(state)}
             self._channel.send({"kind": "left", "to": page, "turn": number, **left})
+
+
+def expected() -> bool:
+    """Whether a page that has not said hello yet may be about to show the turn at hand."""
+    owner = CURRENT.get()
+    return owner is not None and owner.expects_page
 
 
 def about() -> About:

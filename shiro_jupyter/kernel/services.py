@@ -102,7 +102,6 @@ class Services:
             interrupt=lambda: self._interrupt(None),
         )
         self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
-        self.pages.expected = lambda: bool((owner := CURRENT.get()) and owner.expects_page)
         person = Person(
             shell,
             self.main,
