@@ -44,7 +44,7 @@ class Step:
     """One reply. In order: wait for `gate` and `delay` seconds, reason, speak, wait for
     `then_gate`, call, and finish; or raise `error` in place of the finish.
 
-    Text comes in chunks of `chunk` characters, in one where that is 0.
+    Text comes in chunks of `chunk` characters, in one where that is 0; one each `pace` seconds.
     """
 
     text: str = ""
@@ -56,6 +56,7 @@ class Step:
     gate: asyncio.Event | None = None
     then_gate: asyncio.Event | None = None
     chunk: int = 0
+    pace: float = 0.0
     usage: Usage = field(default_factory=Usage)
     reason: FinishReason | None = None
 
@@ -121,11 +122,11 @@ class ScriptedModel:
         if step.delay:
             await asyncio.sleep(step.delay)
         items: list[Item] = []
-        for part in _chunks(step.reasoning, step.chunk):
+        async for part in _chunks(step.reasoning, step):
             yield ReasoningPiece(part)
         if step.reasoning:
             items.append(Reasoning(step.reasoning, request.turn, request.step))
-        for part in _chunks(step.text, step.chunk):
+        async for part in _chunks(step.text, step):
             yield TextPiece(part)
         if step.text:
             items.append(Assistant(step.text, request.turn, request.step))
@@ -159,9 +160,14 @@ class ScriptedModel:
         )
 
 
-def _chunks(text: str, size: int) -> list[str]:
-    size = size or max(len(text), 1)
-    return [text[at : at + size] for at in range(0, len(text), size)]
+async def _chunks(text: str, step: Step) -> AsyncGenerator[str, None]:
+    clock, size = asyncio.get_running_loop().time, step.chunk or max(len(text), 1)
+    begun = clock()
+    for number, at in enumerate(range(0, len(text), size)):
+        if step.pace:
+            # By the clock, so that the pace holds however long a sleep takes.
+            await asyncio.sleep(max(0.0, begun + number * step.pace - clock()))
+        yield text[at : at + size]
 
 
 def _step(stored: dict[str, Any]) -> Step:

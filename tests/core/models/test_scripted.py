@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,13 @@ def test_a_step_is_played_in_chunks_and_whole_at_its_end() -> None:
     ]
     assert model.requests == [asked()]
     model.check()
+
+
+def test_chunks_come_at_the_pace_of_the_step() -> None:
+    started = time.monotonic()
+    (outcome,) = play(ScriptedModel([Step("hello", chunk=1, pace=0.01)]), asked())
+    assert time.monotonic() - started >= 0.04
+    assert [each.text for each in outcome.pieces[:-1]] == list("hello")
 
 
 def test_a_step_too_many_and_a_step_too_few_are_both_loud() -> None:
