@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("load", "weight", "turn", "questions")
+BENCHES = ("load", "weight", "turn", "page", "questions")
 
 
 def main() -> None:

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Generator, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, expect
 
-from tests.support.browser import Page, opened_page, running_browser
+from tests.support.browser import TIMEOUT, Page, opened_page, running_browser
 from tests.support.lab import Lab, running_lab
 
+expect.set_options(timeout=TIMEOUT)
 FAILED = pytest.StashKey[bool]()
 
 

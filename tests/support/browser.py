@@ -39,7 +39,7 @@ FLAGS = (
 # No name resolves, so that no page reaches anything but this machine.
 LOOPBACK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 SCREENSHOTS = ROOT / ".cache" / "screenshots"
-TIMEOUT = 60_000  # milliseconds that anything a person waits for may take
+TIMEOUT = 30_000  # milliseconds that anything a person waits for may take
 SIZE = ViewportSize(width=1280, height=1400)
 
 # What the tests ask of Lab itself, beside what they see and click.
@@ -212,6 +212,11 @@ class Page:
         """Save the notebook; what is on disk then."""
         self.command("docmanager:save")
         return nbformat.read(self.lab.folder / self.notebook, as_version=4)
+
+    def panel(self) -> Locator:
+        """Our side panel, shown."""
+        self.command("shiro:show-panel")
+        return self.dom.locator("#shiro-panel")
 
     @property
     def kernel_id(self) -> str:
