@@ -48,10 +48,8 @@ export class Connection implements IDisposable {
   readonly addressed = new Signal<this, Addressed>(this);
 
   private page = '';
-  /** The `page` whose hello is under way. */
-  private greeting = '';
-  /** The extension was loaded while it was. */
-  private again = false;
+  /** The hello that is under way. */
+  private greeting: symbol | null = null;
   private disposed = false;
   private readonly leave = () => void this.send({ do: 'bye' });
 
@@ -145,6 +143,7 @@ export class Connection implements IDisposable {
   /** Begins with a kernel of which nothing is known yet. */
   private begin(): void {
     this.page = UUID.uuid4();
+    this.greeting = null;
     const status = this.kernel?.status ?? 'dead';
     this.set(status === 'dead' || status === 'terminating' ? 'none' : 'waiting');
     if (this.remembered || status === 'idle') {
@@ -177,14 +176,20 @@ export class Connection implements IDisposable {
   }
 
   private onStatus(_: unknown, status: Kernel.Status): void {
-    const sentence = ENDED[status];
-    if (sentence) {
-      this.remember(false);
-      this.end(sentence);
-      this.begin();
+    if (status === 'restarting') {
+      // So begins a restart by the server too; JupyterLab tells them apart in the next microtask.
+      queueMicrotask(() => this.kernel?.status === status && this.ended(status));
+    } else if (ENDED[status]) {
+      this.ended(status);
     } else if (status === 'idle' && this.state === 'waiting') {
       void this.greet();
     }
+  }
+
+  private ended(status: Kernel.Status): void {
+    this.remember(false);
+    this.end(ENDED[status] ?? '');
+    this.begin();
   }
 
   private onConnection(_: unknown, status: Kernel.ConnectionStatus): void {
@@ -194,27 +199,25 @@ export class Connection implements IDisposable {
     }
   }
 
+  /** Says hello, unless a hello is under way. */
   private async greet(): Promise<void> {
-    const { kernel, page } = this;
-    if (!kernel || this.greeting === page) {
+    const { kernel } = this;
+    if (!kernel || this.greeting) {
       return;
     }
-    this.greeting = page;
-    this.again = false;
+    const greeting = (this.greeting = Symbol('hello'));
     const known = this.turns !== null || this.remembered;
     // A kernel of another language may take a message it does not know amiss.
     const speaks = known || (await kernel.info).language_info.name === 'python';
     const reply = speaks ? await this.hello(known ? PATIENCE_AFTER_RELOAD : PATIENCE) : null;
-    if (page !== this.page) {
-      return; // it was another kernel's
+    if (greeting !== this.greeting) {
+      return; // overtaken by another one, or another kernel
     }
-    this.greeting = '';
-    if (!speaks) {
-      this.set('foreign');
-    } else if (!reply && this.again) {
-      await this.greet();
-    } else {
+    this.greeting = null;
+    if (speaks) {
       this.greeted(reply);
+    } else {
+      this.set('foreign');
     }
   }
 
@@ -265,7 +268,7 @@ export class Connection implements IDisposable {
       // It answers a hello, and may overtake the reply, which comes on another channel.
       this.adopt(event.kernel);
     } else if (event.kind === 'here') {
-      this.again = true;
+      this.greeting = null; // one that came before the load will not be answered
       void this.greet();
     } else if (event.kernel !== this.turns?.kernel && this.state !== 'refused') {
       void this.greet();
@@ -316,6 +319,7 @@ export class Connection implements IDisposable {
 
 const ENDED: { readonly [status in Kernel.Status]?: string } = {
   restarting: 'The kernel was restarted: this turn ended there.',
+  starting: 'The kernel was restarted: this turn ended there.', // by another page
   autorestarting: 'The kernel died and was started again: this turn ended there.',
   dead: 'The kernel died: this turn ended there. Restart the kernel to go on.',
   terminating: 'The kernel was shut down: this turn ended there.'
