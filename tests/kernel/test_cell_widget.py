@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.kernels import Kernel, Outputs, interpreters, running_kernel
+from tests.support.pages import page_of
 from tests.support.patches import Follower
 from tests.support.scripts import runs, says, script
 
@@ -173,6 +174,26 @@ def test_where_no_page_draws_the_turn_the_display_is_updated(kernel: Kernel) -> 
     assert all(VIEW not in each for each in running)
     assert "At last." in left(outputs)["text/plain"]
     assert not page.events and page.comm in page.closed
+
+
+def test_where_the_labextension_is_nothing_goes_over_the_comm(kernel: Kernel) -> None:
+    page = Page(kernel, draws=False)
+    with page_of(kernel) as extension:
+        extension.hello()
+        answered = set[str]()
+
+        def answer() -> None:
+            extension.take(0)
+            for question in extension.newest().get("questions", ()):
+                if question["id"] not in answered:
+                    answered.add(question["id"])
+                    extension.answer(question, "allow")
+
+        outputs = page.run("%shiro slow", idle=answer)
+        extension.request("bye")
+    assert answered and not page.events
+    assert len(outputs.of("update_display_data")) == 1
+    assert "At last." in left(outputs)["text/plain"]
 
 
 def test_output_that_the_code_clears_is_shown_anew_with_the_same_widget(page: Page) -> None:
