@@ -94,10 +94,14 @@ class PageView:
         What those who follow have not been told yet, they are told first: so the snapshot is the
         state after the patch of its `seq` for everyone, and the next patch fits all.
         """
-        if found := self._turns.get(turn):
+        found = self._turns.get(turn)
+        if found is None:
+            return None
+        if found.seq:
             self._tell(found, at)
-            return self._message(found, {"=": found.model}, at)
-        return None
+        else:
+            found.update()  # nobody followed it from its start
+        return self._message(found, {"=": found.model}, at)
 
     def snapshots(self, at: float) -> list[Message]:
         """Of every turn that is kept, the oldest first."""

@@ -306,7 +306,9 @@ def test_nothing_is_worked_out_while_nobody_follows(monkeypatch: pytest.MonkeyPa
         patched.setattr(page, "standing", None)
         stage.play(timed(TURNS["one_tool"]()))
     assert stage.sent == []
+    stage.view.following = True
     snapshot = stage.view.snapshot(1, 200)
+    assert stage.sent == []  # whoever comes is given it, and nobody else knows of it
     assert snapshot and snapshot["patch"]["="]["answer"] == ["<p>Dates and cities.</p>\n"]
 
 
