@@ -66,9 +66,8 @@ function boundedValue(mime: string, value: PartialJSONValue, images: boolean): P
 
 /** Bytes of what the value stands for: the file where it is base64, else the text. */
 function size(mime: string, text: string): number {
-  return /^(image|audio|video)\/(?!svg)|^application\/pdf$/.test(mime)
-    ? Math.floor((text.length * 3) / 4)
-    : new Blob([text]).size;
+  const base64 = /^(image|audio|video)\/(?!svg)|^application\/pdf$/.test(mime);
+  return base64 ? Math.floor((text.replace(/[\s=]/g, '').length * 3) / 4) : new Blob([text]).size;
 }
 
 /** Head and tail of a text; a pair of UTF-16 units is never split. */
