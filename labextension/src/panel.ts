@@ -176,9 +176,10 @@ export class ShiroPanel extends Widget {
     box.readOnly = this.ask.disabled = false;
     if (this.connection !== connection) {
       this.drafts.set(connection, trouble ? text : '');
-    } else if (trouble) {
-      this.say(trouble);
-    } else {
+      return;
+    }
+    this.say(trouble);
+    if (!trouble) {
       box.value = '';
       this.stick = true;
     }
@@ -188,7 +189,7 @@ export class ShiroPanel extends Widget {
   private async prompt(connection: Connection, text: string): Promise<string> {
     let reply = await connection.send({ do: 'prompt', text });
     if (!reply.ok && reply.started === false) {
-      this.say('The first prompt waits until the kernel is free.');
+      this.say('The first prompt waits until the kernel is free.', false);
       const trouble = await connection.run(HOST);
       if (trouble) {
         return `The agent did not start (${trouble}): load shiro_jupyter again, then send it again.`;
@@ -209,8 +210,9 @@ export class ShiroPanel extends Widget {
     }
   }
 
-  private say(sentence: string): void {
+  private say(sentence: string, failed = true): void {
     this.trouble.textContent = sentence;
+    this.trouble.classList.toggle('jp-mod-error', failed);
   }
 }
 
