@@ -112,6 +112,7 @@ def kernel(
         says("clear", "Cleared."),
         runs("slow", "import time\ntime.sleep(4)"),
         says("slow", "At last."),
+        says("later", "Later.", delay=2),
         {"when": "boom", "error": "The endpoint is on fire; put it out."},
     )
     home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
@@ -201,6 +202,34 @@ def test_output_that_the_code_clears_is_shown_anew_with_the_same_widget(page: Pa
     shown = [each["data"][VIEW]["model_id"] for each in outputs.of("display_data")]
     assert len(shown) == 3 and set(shown) == {page.comm} and len(page.opened) == 1
     assert "Cleared." in left(outputs)["text/plain"]
+
+
+def test_a_turn_that_waits_says_so_until_it_starts(page: Page) -> None:
+    page.run("%shiro later &")
+    outputs = page.run("%shiro say")
+    first, *_ = outputs.of("display_data")
+    assert first["data"]["text/plain"] == "waits behind 1 turn" and VIEW not in first["data"]
+    updates = outputs.of("update_display_data")
+    assert [VIEW in each["data"] for each in updates] == [True, False]
+    assert "said" in left(outputs)["text/html"]
+
+
+def test_a_turn_that_is_taken_off_the_queue_says_so(page: Page) -> None:
+    page.run("%shiro later &")
+    waiting = page.kernel.send("%shiro say", cell_id="c")
+    sent = False
+
+    def interrupt(message: dict[str, Any]) -> None:
+        nonlocal sent
+        if message["msg_type"] == "display_data" and not sent:
+            sent = True
+            page.kernel.interrupt()
+
+    outputs = page.kernel.finish(waiting, meanwhile=interrupt)
+    assert outputs.status == "error"
+    last = outputs.of("update_display_data")[-1]["data"]["text/plain"]
+    assert last == "The prompt was taken off the queue."
+    page.run("%shiro say")  # behind the one that runs
 
 
 def test_a_failed_turn_says_why_in_the_display(page: Page) -> None:
