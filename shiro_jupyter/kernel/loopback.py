@@ -12,6 +12,7 @@ from typing import Any
 
 CODE = "get_ipython()._shiro_extension.host.main.drain_blocking()"
 AWAITED_CODE = "await get_ipython()._shiro_extension.host.main.drain()"
+PAUSE_SECONDS = 0.05  # before the second try
 
 
 class Loopback:
@@ -43,12 +44,14 @@ class Loopback:
             except (ImportError, OSError, RuntimeError) as error:
                 self._refuse(f"The kernel could not be asked to run it: {error}.")
                 return
-            # A failing cell of the person's aborts what is queued behind it, ours too: once
-            # more. Never twice, since another failing cell may follow the first.
-            aborted += status == "aborted"
-            if status == "error" or aborted > 1:
+            if status == "error":
                 self._refuse("The kernel did not run it; ask again when the cells have ended.")
                 return
+            if status == "aborted":
+                # Each failing cell of the person's aborts what is queued behind it, ours too; how
+                # long a kernel goes on to abort what arrives then is a setting of its own.
+                aborted += 1
+                await asyncio.sleep(min(aborted * PAUSE_SECONDS, 1.0))
 
     async def _request(self) -> str:
         from jupyter_client.asynchronous.client import AsyncKernelClient

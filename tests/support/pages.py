@@ -42,10 +42,15 @@ class FakePage:
     def hello(self, notebook: str = "work/a.ipynb") -> Message:
         return self.request("hello", protocol=1, version="0.1.0", notebook=notebook)
 
+    def settle(self) -> None:
+        """Take in what there is so far, and begin with what comes after it."""
+        self.take_for(0.2)
+        self.follower, self.events, self.statuses = Follower(), [], []
+
     def prompt(self, text: str) -> None:
         assert self.request("prompt", text=text) == {"ok": True}
 
-    def answer(self, question: Message, choice: str, words: str = "", **changed: Any) -> Message:
+    def answer(self, question: Message, choice: str, words: str = "", /, **changed: Any) -> Message:
         given = {"question": question["id"], "digest": question["digest"], **changed}
         return self.request("answer", choice=choice, words=words, **given)
 
@@ -91,6 +96,15 @@ class FakePage:
     def newest(self) -> Message:
         turns = self.follower.models
         return dict(turns[max(turns)]) if turns else {}
+
+    def shows(self, **fields: Any) -> Message:
+        """The model of the newest turn, as soon as these of its fields are so."""
+
+        def found() -> Message | None:
+            turn = self.newest()
+            return turn if all(turn.get(name) == fields[name] for name in fields) else None
+
+        return dict(self.until(found))
 
     def ended(self, prompt: str) -> Message:
         """The model of the newest turn with this prompt, when it has ended."""

@@ -1,0 +1,215 @@
+"""Prompts typed in a page: turns with no cell, whose code runs in requests of the kernel's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.kernels import Kernel, interpreters, running_kernel
+from tests.support.pages import FakePage, page_of
+from tests.support.scripts import runs, says, script
+
+pytestmark = pytest.mark.kernel
+
+HOST = "services = get_ipython()._shiro_extension.host.services"
+WAITS = "Path('begun').touch()\nwhile not Path('go').exists(): time.sleep(0.01)"
+
+
+@pytest.fixture(scope="module", params=interpreters())
+def kernel(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kernel]:
+    folder = tmp_path_factory.mktemp("panel")
+    model = script(
+        folder,
+        runs("sum", "total = 40 + 2\nprint('in code')\ntotal"),
+        says("sum", "It is 42."),
+        runs("later", "ran.append(1)", delay=0.5),
+        says("later", "Ran."),
+        runs("awaits", "import asyncio\nawait asyncio.sleep(0)\nprint('awaited')"),
+        says("awaits", "Awaited."),
+        runs("calm", f"{WAITS}\nPath('went').touch()"),
+        says("calm", "It went on."),
+        says("front", "In front."),
+        says("slow", "Slowly.", delay=1),
+        says("silent", "never", delay=60),
+        says("cell of theirs", "Mended."),
+    )
+    home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    home |= {"SHIRO_VIEW": "text", "SHIRO_MODE": "yolo"}
+    with running_kernel(request.param, folder=folder, **home) as kernel:
+        kernel.run("%load_ext shiro_jupyter\nimport time\nfrom pathlib import Path\nran = []")
+        yield kernel
+
+
+@pytest.fixture
+def page(kernel: Kernel) -> Iterator[FakePage]:
+    with page_of(kernel) as page:
+        if not page.hello()["started"]:
+            kernel.run(HOST)
+        page.settle()
+        yield page
+        page.request("stop")  # what a failed test has left
+        page.request("bye")
+        for name in ("begun", "go", "went"):
+            (kernel.folder / name).unlink(missing_ok=True)
+
+
+def said(page: FakePage) -> str:
+    (event,) = page.until(lambda: page.of("said"))
+    page.events.remove(event)
+    return str(event["text"])
+
+
+def test_it_is_a_turn_whose_code_runs(kernel: Kernel, page: FakePage) -> None:
+    before = kernel.value("get_ipython().execution_count")
+    page.prompt("sum")
+    turn = page.ended("sum")
+    assert (turn["origin"], turn["cell"]) == ("panel", "")
+    assert turn["ended"]["outcome"] == "answered"
+    assert "It is 42." in turn["answer"][0]
+    (call,) = turn["work"]
+    assert call["output"] == "in code\nvalue: 42"
+    assert kernel.value("total, get_ipython().execution_count") == f"(42, {int(before) + 1})"
+
+
+def test_its_code_may_await(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("awaits")
+    (call,) = page.ended("awaits")["work"]
+    assert call["output"] == "awaited"
+
+
+@pytest.mark.parametrize("form", ["", "%%time\n"])
+def test_a_cell_that_waits_behind_it_does_not_show_its_code(
+    kernel: Kernel, page: FakePage, form: str
+) -> None:
+    page.prompt("slow")
+    page.prompt("sum")
+    page.shows(queue=["sum"])
+    outputs = kernel.run(f"{form}%shiro front\nprint('theirs')", stdin=str)
+    assert "In front." in outputs.stdout and "theirs\n" in outputs.stdout
+    assert "in code" not in str(outputs.messages)
+    assert outputs.of("display_data") == []
+    page.ended("front")
+    assert [turn["prompt"] for turn in page.follower.models.values()] == ["slow", "sum", "front"]
+
+
+def test_a_kernel_that_runs_its_code_looks_busy(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("calm")
+    page.until((kernel.folder / "begun").exists)
+    page.request("snapshot", turn=1)
+    page.take_for(0.2)
+    assert page.statuses[-1][1] == "busy"
+    (kernel.folder / "go").touch()
+    page.ended("calm")
+    page.until(lambda: page.statuses[-1][1] == "idle")
+    page.take_for(0.2)
+    assert page.statuses[-1][1] == "idle"
+
+
+def test_stop_ends_its_code_while_main_is_held_and_the_turn_goes_on(
+    kernel: Kernel, page: FakePage
+) -> None:
+    page.prompt("calm")
+    page.until((kernel.folder / "begun").exists)
+    page.request("stop")
+    turn = page.ended("calm")
+    assert turn["ended"]["outcome"] == "answered"
+    assert [call["outcome"] for call in turn["work"]] == ["interrupted"]
+    assert not (kernel.folder / "went").exists()
+    assert kernel.value("1 + 1") == "2"
+
+
+def test_stop_ends_it_where_no_call_runs(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("silent")
+    page.shows(phase="thinking")
+    page.request("stop")
+    assert page.ended("silent")["ended"]["outcome"] == "interrupted"
+
+
+# -- slash commands --------------------------------------------------------------------------
+
+
+def test_a_command_is_answered_in_words(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("/tools")
+    assert "run_python" in said(page)
+    page.prompt("/status")
+    assert "versions" in said(page)
+    page.prompt("/stauts")
+    assert said(page) == "There is no command /stauts; did you mean /status?"
+    page.prompt("/connect")
+    assert said(page) == "/connect asks questions in a cell: run %shiro /connect there."
+    page.prompt("/mode odd")
+    assert said(page).startswith("The modes are ")
+    assert page.of("turn") == []
+
+
+def test_a_command_may_make_a_prompt(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("/fix")
+    assert said(page) == "No cell has failed yet: there is nothing to fix."
+    kernel.run("cell_of_theirs = 1; 1 / 0  # cell of theirs")
+    page.prompt("/fix")
+    turn = page.shows(phase="ended")
+    assert "ZeroDivisionError" in turn["prompt"] and "Mended." in turn["answer"][0]
+
+
+def test_stop_as_a_command_ends_all_that_wait(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("silent")
+    page.shows(phase="thinking")
+    page.prompt("front")
+    page.shows(queue=["front"])
+    page.prompt("/clear")
+    assert "end it with %shiro /stop" in said(page)
+    page.prompt("/stop")
+    told = {said(page), said(page)}
+    assert told == {"Stopped 2 turns.", "The prompt was taken off the queue."}
+    page.prompt("/stop")
+    assert said(page) == "No turn is running."
+
+
+def test_what_is_wrong_with_the_settings_is_said(kernel: Kernel, page: FakePage) -> None:
+    kernel.run("import os; os.environ['SHIRO_MAX_STEPS'] = 'many'")
+    page.prompt("front")
+    told = said(page)
+    kernel.run("del os.environ['SHIRO_MAX_STEPS']")
+    assert "SHIRO_MAX_STEPS" in told and page.of("turn") == []
+    page.prompt("front")
+    assert page.ended("front")["ended"]["outcome"] == "answered"
+
+
+# -- Run All around it -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["panel", "background"])
+def test_failing_cells_on_either_side_and_the_turn_leave_one_another_alone(
+    kernel: Kernel, page: FakePage, how: str
+) -> None:
+    kernel.run("ran.clear(); done = []")
+    if how == "panel":
+        page.prompt("later")
+    else:
+        assert kernel.run("r = %shiro later &", stdin=str).status == "ok"
+    # Its code queues behind the first two, and is thrown out with the third.
+    cells = [
+        kernel.send(code)
+        for code in (
+            "time.sleep(1); done.append('a'); print('a')",
+            "time.sleep(0.1); print('b'); 1 / 0",
+            "done.append('c')",
+        )
+    ]
+    first, second, third = (kernel.finish(cell, stdin=str) for cell in cells)
+    after = kernel.run("print('d'); len([]) / 0", stdin=str)
+    assert [each.status for each in (first, second, third, after)] == [
+        "ok",
+        "error",
+        "aborted",
+        "error",
+    ]
+    assert [each.stdout for each in (first, second, third, after)] == ["a\n", "b\n", "", "d\n"]
+    assert [len(each.of("error")) for each in (first, second, third, after)] == [0, 1, 0, 1]
+    turn = page.ended("later")
+    assert turn["ended"]["outcome"] == "answered"
+    assert [call["outcome"] for call in turn["work"]] == ["ok"]
+    assert kernel.value("ran, done") == "([1], ['a'])"
