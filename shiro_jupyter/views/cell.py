@@ -6,7 +6,6 @@ is updated.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -21,6 +20,7 @@ from ..core.events import (
     TurnStarted,
 )
 from .document import Block, Line, Prose, Verbatim, bundle, clipped
+from .prose import open_fence
 from .state import TurnState, choices_line, reasoning_line, status
 from .static import left_behind, prompt_block, tool_line
 from .visible import one_line, output_text
@@ -34,8 +34,6 @@ TOOLS_SHOWN = 8
 TASKS_SHOWN = 20
 # What is to be approved is shown whole, up to what the policy lets a call hold.
 PREVIEW_SHOWN = 30_000
-
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 Data = dict[str, Any]  # by mime type, or the metadata of an output
 
@@ -211,12 +209,7 @@ def tail(text: str, limit: int) -> str:
     cut = len(text) - limit
     line = text.find("\n", cut)
     cut = line + 1 if 0 <= line < len(text) - limit // 2 else cut
-    fence = ""
-    for found in _FENCE.finditer(text, 0, cut):
-        if not fence:
-            fence = found[1]
-        elif found[1].startswith(fence):
-            fence = ""
+    fence = open_fence(text[:cut])
     return f"…\n\n{fence}\n{text[cut:]}" if fence else f"…\n\n{text[cut:]}"
 
 
