@@ -11,9 +11,8 @@ import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, CDPSession
 
 from tests.support.browser import Page, opened_page, running_browser
 from tests.support.lab import Lab, running_lab
@@ -100,12 +99,10 @@ def words(seconds: float) -> list[str]:
     return [f"{n:04}\n\n" if n % PARAGRAPH == PARAGRAPH - 1 else f"{n:04}; " for n in count]
 
 
-def busy_seconds(page: Page) -> float:
-    """CPU seconds of the page's main thread so far."""
-    session = page.dom.context.new_cdp_session(page.dom)
-    session.send("Performance.enable")
-    metrics: list[dict[str, Any]] = session.send("Performance.getMetrics")["metrics"]
-    session.detach()
+def busy_seconds(tab: CDPSession) -> float:
+    """CPU seconds of a page's main thread since this was first asked of it."""
+    tab.send("Performance.enable")
+    metrics = tab.send("Performance.getMetrics")["metrics"]
     return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
 
 
@@ -114,12 +111,12 @@ def measured(page: Page, way: str, seconds: float) -> Cost:
     count = len(words(seconds))
     output = page.cell(1).element_handle()
     page.dom.evaluate(WATCH, [output, count])
-    kernel = page.kernel
-    before = (page.received, page.frames, busy_seconds(page), sum(kernel.cpu_times()[:2]))
+    kernel, tab = page.kernel, page.dom.context.new_cdp_session(page.dom)
+    before = (page.received, page.frames, busy_seconds(tab), sum(kernel.cpu_times()[:2]))
     page.run(1, timeout=1000 * (3 * seconds + 60))
     page.until("seen.length >= arg", count)
     received, frames = page.received - before[0], page.frames - before[1]
-    page_cpu, kernel_cpu = busy_seconds(page) - before[2], sum(kernel.cpu_times()[:2]) - before[3]
+    page_cpu, kernel_cpu = busy_seconds(tab) - before[2], sum(kernel.cpu_times()[:2]) - before[3]
     page.run(2)
     emitted = json.loads((page.lab.folder / "emitted.json").read_text("utf-8"))[-count:]
     seen = page.dom.evaluate("seen")

@@ -13,6 +13,7 @@ from tests.support.browser import TIMEOUT, Page, opened_page, running_browser
 from tests.support.lab import Lab, running_lab
 
 expect.set_options(timeout=TIMEOUT)
+LIMIT = 240  # seconds for one test, with the start of Lab and the browser
 FAILED = pytest.StashKey[bool]()
 
 
@@ -20,6 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "browser" in item.path.parts:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.timeout(LIMIT))
 
 
 @pytest.hookimpl(wrapper=True)

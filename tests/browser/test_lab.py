@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import Page
+from tests.support.browser import Page, chromium
 from tests.support.kernels import SIX
 from tests.support.lab import KERNELS, Lab
 
-LAB = {"labextension": False}
-# First releases of both designs of ipykernel, and the newest.
-VERSIONS = {"newest": "7.4", "oldest": "7.0.0", "six": "6.30.1"}
+VERSIONS = {"newest": version("ipykernel"), "oldest": "7.0.0", "six": "6.30.1"}
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -94,3 +94,9 @@ def test_notebooks_open_side_by_side(lab: Lab, page: Page) -> None:
     assert "second" in page.text(0) and page.kernel_id != ours
     page.open(first)
     assert "first" in page.text(0) and page.kernel_id == ours
+
+
+def test_a_missing_browser_fails_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(AssertionError, match="apt-get install chromium"):
+        chromium()
