@@ -95,7 +95,7 @@ check: .venv/ready
 	@$(BIN)/mypy
 	@$(BIN)/python scripts/docs.py --check
 	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile \
-	  -m 'not kernel and not model and not slow and not browser'
+	  -m 'not kernel and not model and not slow and not browser and not node'
 
 docs: .venv/ready
 	@$(BIN)/python scripts/docs.py
@@ -104,7 +104,7 @@ bench: kernels labextension browser model
 	@$(BIN)/python -m tests.bench
 
 snapshots: .venv/ready
-	@SHIRO_SNAPSHOTS=write $(BIN)/pytest -q -m 'not kernel and not model and not browser'
+	@SHIRO_SNAPSHOTS=write $(BIN)/pytest -q -m 'not kernel and not model and not browser and not node'
 	@git status --short tests
 
 clean:
