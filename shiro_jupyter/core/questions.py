@@ -35,9 +35,10 @@ class Questions:
             return None
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._pending[question.id] = question, future
-        self.emit(ApprovalRequested(question))
+        # Each finds things as they are when the question is shown, which its first step follows.
         asked = [asyncio.create_task(self._ask(surface, question)) for surface in self.surfaces]
         try:
+            self.emit(ApprovalRequested(question))
             while not future.done():
                 awaited: set[asyncio.Future[Any]] = {future, *asked}
                 done, _ = await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)

@@ -61,7 +61,7 @@ class Host:
         self.runs = Runs(answers, time.time)
         self.services.failure = compat.failure(getattr(shell, "last_execution_result", None))
         shell.events.register("post_run_cell", self._cell_ended)
-        channel.serve = self.services.pages.serve  # at last: not where an interrupt came between
+        self.services.pages.start()  # at last: not where an interrupt came between
 
     @property
     def main(self) -> MainThread:

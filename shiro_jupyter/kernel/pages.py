@@ -55,6 +55,9 @@ class Pages:
         epoch = clock.now().timestamp() - clock.monotonic()
         self._view = PageView(self._tell, about, epoch)
         self._cells: list[str] = []  # of each turn
+        # Those the channel knows, as this loop has heard of them: one that goes when it has been
+        # shown a question goes after that question.
+        self._there: set[str] = set()
         self._sinks: list[tuple[Callable[[Message], object], int]] = []
         self._arrived = asyncio.Event()
         self._asked: dict[str, tuple[str, asyncio.Future[Any]]] = {}
@@ -71,7 +74,7 @@ class Pages:
     @property
     def present(self) -> bool:
         """Whether a page has said hello, and not good-bye."""
-        return bool(self._channel.pages)
+        return bool(self._there)
 
     def handle(self, request: Any) -> Message:
         """The reply to a request that came over a widget's comm."""
@@ -113,7 +116,8 @@ class Pages:
             if turn == event["turn"]:
                 sink(event)
 
-    def _come(self) -> None:
+    def _come(self, *pages: str) -> None:
+        self._there.update(pages)
         self._arrived.set()
         self._follow()
 
@@ -183,6 +187,11 @@ class Pages:
 
     # -- what they ask for -----------------------------------------------------------------
 
+    def start(self) -> None:
+        """From now on requests are served here, and those who came before are known."""
+        self._channel.serve = self.serve
+        self._call(lambda: self._come(*self._channel.pages))
+
     def serve(self, request: Message) -> Message:
         """Takes a request of the channel's, on any thread, and only hands it over."""
         if request["do"] == "prompt" and not request["text"].strip():
@@ -194,7 +203,7 @@ class Pages:
         page, at = request["page"], self._clock.monotonic()
         match request["do"]:
             case "hello":
-                self._come()
+                self._come(page)
                 for event in self._view.snapshots(at):
                     self._tell_one(page, event)
             case "snapshot":
@@ -216,7 +225,7 @@ class Pages:
 
     def _tell_one(self, page: str, event: Message) -> None:
         event = {"kind": "turn", "kernel": self.kernel, **event, "to": page}
-        if page in self._channel.pages:
+        if page in self._there:
             self._channel.send(event)
             return
         for sink, turn in self._sinks:
@@ -233,6 +242,7 @@ class Pages:
             future.set_result(request.get("value"))
 
     def _bye(self, page: str) -> None:
+        self._there.discard(page)
         self._follow()
         for asked, future in self._asked.values():
             if asked == page and not future.done():

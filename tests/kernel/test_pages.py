@@ -55,7 +55,7 @@ class Stage:
             answer=lambda answer, digest: self.answers.append((answer, digest)),
             interrupt=self._interrupt,
         )
-        self.channel.serve = self.pages.serve
+        self.pages.start()
 
     def _interrupt(self) -> None:
         self.stopped += 1
