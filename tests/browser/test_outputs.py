@@ -1,0 +1,85 @@
+"""What a turn leaves in its cell where the page did not see its end, or the kernel had none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.support.browser import Page
+from tests.support.lab import Lab
+from tests.support.scripts import runs, says
+
+LAB = {"SHIRO_LIVE": "1"}
+LOAD = "%load_ext shiro_jupyter"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture(autouse=True)
+def script(lab: Lab) -> None:
+    lab.play(runs("draw", "6 * 7"), says("draw", "It is **42**."))
+
+
+def asked(lab: Lab, page: Page, name: str) -> Locator:
+    """A notebook whose second cell waits for the person; its button that allows."""
+    page.open(lab.notebook(name, [LOAD, "%shiro draw"]))
+    page.panel()
+    page.run(0)
+    page.start(1)
+    return allow(page)
+
+
+def allow(page: Page) -> Locator:
+    button = page.output(1).locator(".shiro-allow")
+    expect(button).to_be_visible()
+    return button
+
+
+def left(page: Page) -> tuple[str, bool]:
+    """What the second cell holds when saved, and whether it is marked as ended."""
+    (output,) = [
+        each for each in page.saved().cells[1].outputs if "shiro" in each.get("metadata", {})
+    ]
+    assert WIDGET not in output["data"]
+    return output["data"]["text/plain"], output["metadata"]["shiro"]["ended"]
+
+
+def test_the_end_of_a_turn_reaches_the_cell_of_a_reloaded_page(lab: Lab, page: Page) -> None:
+    asked(lab, page, "reloaded.ipynb")
+    page.saved()
+    page.reload()
+    allow(page).click()
+    expect(page.output(1)).to_contain_text("1 tool call")
+    text, ended = left(page)
+    assert "It is 42." in text.replace("*", "") and ended
+
+
+def test_a_killed_kernel_leaves_what_was_seen(lab: Lab, page: Page) -> None:
+    asked(lab, page, "killed.ipynb")
+    page.kernel.kill()
+    expect(page.output(1)).to_contain_text("The kernel died")
+    expect(page.panel()).to_contain_text("The kernel died")
+    text, ended = left(page)
+    assert "6 * 7" in text and "The kernel died" in text and ended
+    assert page.output(1).locator("button").count() == 0
+
+
+def test_a_restarted_kernel_leaves_what_was_seen(lab: Lab, page: Page) -> None:
+    asked(lab, page, "restarted.ipynb")
+    page.restart_kernel()
+    expect(page.output(1)).to_contain_text("The kernel was restarted")
+    text, ended = left(page)
+    assert "6 * 7" in text and ended
+    expect(page.panel().get_by_role("button", name="Load shiro")).to_be_visible()
+
+
+def test_a_live_view_without_its_kernel_is_no_error(lab: Lab, page: Page) -> None:
+    asked(lab, page, "live.ipynb")
+    live = json.dumps(page.saved())
+    assert WIDGET in live
+    (lab.folder / "copied.ipynb").write_text(live, encoding="utf-8")
+    page.open("copied.ipynb")
+    expect(page.output(1)).to_contain_text("In progress")
+    expect(page.output(1)).not_to_contain_text("Error")
+    assert not left(page)[1]
