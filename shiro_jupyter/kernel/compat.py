@@ -5,6 +5,7 @@
 | `kernel._allow_stdin` | ipykernel 4 | taken as: nobody can answer |
 | `kernel.get_parent` | ipykernel 6 | no cell id |
 | `shell.set_parent` | ipykernel 4 | code of a page's turn shows in the cell that runs |
+| `shell.display_pub.parent_header` | ipykernel 4 to 6 | the context says whose a display is |
 | `shell.pt_app.app.loop` | IPython 7 | background turns wait for the next `%shiro` |
 | `shell._last_traceback_during_displayhook` | ipykernel 7.4 | nothing to put back |
 | `shell._showtraceback` | IPython 1 | the model reads the traceback only where it is printed |
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import importlib
 import signal
 import sys
@@ -74,6 +76,15 @@ def no_cell(shell: Any) -> Iterator[None]:
         sys.stdout.flush()
         sys.stderr.flush()
         set_parent(before)
+
+
+def publisher(shell: Any) -> Callable[..., None]:
+    """The way to publish a display of the cell that runs now, though another may run then."""
+    current = shell.display_pub
+    if getattr(current, "has_trait", lambda name: False)("parent_header"):
+        current = copy.copy(current)  # else it would go with whatever main runs
+    publish: Callable[..., None] = current.publish
+    return publish
 
 
 def on_main() -> bool:

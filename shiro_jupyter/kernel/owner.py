@@ -164,7 +164,7 @@ class Publisher:
     model's code runs, the shell's own is listened to."""
 
     def __init__(self, shell: Any) -> None:
-        self._publish = shell.display_pub.publish
+        self._publish = compat.publisher(shell)
 
     def show(self, data: Data, metadata: Data) -> str:
         display_id = secrets.token_hex(8)

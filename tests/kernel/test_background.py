@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.support.kernels import Kernel, interpreters, running_kernel
+from tests.support.kernels import ROOT, SIX, Kernel, interpreters, running_kernel
 from tests.support.scripts import runs, says, script
 
 pytestmark = pytest.mark.kernel
@@ -208,3 +211,23 @@ def test_nobody_is_asked_where_nobody_can_type(kernel: Kernel) -> None:
     kernel.run("%shiro", stdin=lambda prompt: "s")
     kernel.later(request, "answered")
     kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
+
+
+def test_its_view_stays_in_its_cell_where_the_kernel_knows_one_cell_at_a_time(
+    tmp_path: Path,
+) -> None:
+    model = script(tmp_path, says("hello", "Good day."))
+    home = {"SHIRO_HOME": str(tmp_path / "home"), "SHIRO_MODEL": model, "SHIRO_VIEW": "display"}
+    home["PYTHONPATH"] = os.pathsep.join([SIX, str(ROOT)])
+    with running_kernel(sys.executable, folder=tmp_path, **home) as kernel:
+        kernel.run("%load_ext shiro_jupyter\nimport threading, time\ngate = threading.Event()")
+        kernel.run("thread = get_ipython()._shiro_extension.host.services.thread")
+        # The agent's thread shows nothing before the next cell runs.
+        asked = kernel.send("thread.call(gate.wait)\nr = %shiro hello &", cell_id="one")
+        kernel.finish(asked)
+        waits = "gate.set()\nwhile r.outcome == 'running': time.sleep(0.01)\nprint(r)"
+        other = kernel.run(waits, cell_id="two")
+        assert other.stdout == "Good day.\n"
+        assert other.of("display_data") == []
+        shown = [each for each in kernel.others if each["msg_type"] == "display_data"]
+        assert [each["parent_header"]["msg_id"] for each in shown] == [asked]
