@@ -66,8 +66,8 @@ class Channel:
         self._count = itertools.count()
         self._kernel = getattr(shell, "kernel", None)
         if self._kernel is not None:
-            self._busy = Busy(shell)
             self._kernel.control_handlers[REQUEST] = self._on_request
+            self._busy = Busy(shell)
             self.send({"kind": "here", "protocol": PROTOCOL, "version": VERSION})
 
     def close(self) -> None:
@@ -97,8 +97,6 @@ class Channel:
             return {"ok": False, "error": error}
         if listens:
             self._mark(request)
-        elif self._kernel is not None:
-            self._busy.again()
         serve = self.serve  # after the mark: a host that comes now finds the page
         if request["do"] == "hello":
             told = {"protocol": PROTOCOL, "version": VERSION, "kernel": self.token}
@@ -123,7 +121,6 @@ class Channel:
         assert self._kernel is not None
         reply = self.handle(parent.get("content"))
         self._kernel.session.send(stream, REPLY, reply, parent, ident=ident)
-        self._busy.again()
 
 
 def wrong(request: Any) -> str:

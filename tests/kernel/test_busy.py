@@ -54,6 +54,21 @@ def test_busy_is_the_last_word_while_a_cell_runs_and_idle_after_it(
     kernel.finish(cell)
 
 
+@pytest.mark.parametrize(
+    "other", ["kernel_info_request", "create_subshell_request", "debug_request"]
+)
+def test_what_jupyterlab_asks_on_its_own_account_leaves_it_busy(
+    kernel: Kernel, page: FakePage, other: str
+) -> None:
+    cell = kernel.send(SLEEPS)
+    page.until(lambda: (cell, "busy") in page.statuses)
+    request = page.client.session.msg(other, {"type": "request", "command": "debugInfo"})
+    page.client.control_channel.send(request)
+    page.until(lambda: (request["header"]["msg_id"], "idle") in page.statuses)
+    page.until(lambda: page.statuses[-1] == (cell, "busy"), timeout=1)
+    kernel.finish(cell)
+
+
 def test_a_silent_request_counts_as_running(kernel: Kernel, page: FakePage) -> None:
     request = kernel.client.execute(SLEEPS, silent=True, allow_stdin=False)
     page.until(lambda: (request, "busy") in page.statuses)
@@ -81,6 +96,7 @@ def test_busy_never_comes_after_a_cells_own_idle(kernel: Kernel, page: FakePage)
         page.request("bye")
         cells.append(cell)
         kernel.finish(cell)
+    page.until(lambda: (cells[-1], "idle") in page.statuses)
     page.take_for(0.3)
     for cell in cells:
         states = [state for parent, state in page.statuses if parent == cell]
