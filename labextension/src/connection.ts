@@ -11,6 +11,9 @@ import { Turns } from './view/turns';
 const PATIENCE = 3000;
 /** After a reload JupyterLab holds requests to a busy kernel back for three seconds. */
 const PATIENCE_AFTER_RELOAD = 10_000;
+/** Where this browser keeps in which kernels it saw the extension, and of how many. */
+const REMEMBERED = 'shiro:kernels';
+const KERNELS = 100;
 const NO_ANSWER = 'The kernel did not answer: try again, and restart it if that goes on.';
 const NO_KERNEL = 'The notebook has no kernel: choose one, then try again.';
 
@@ -33,7 +36,7 @@ export type Addressed = Exclude<Event, { kind: 'turn' | 'here' | 'gone' }>;
  * Requests go over the control channel, which the kernel answers while a cell runs; events come
  * as messages of our own on iopub. A request marks a busy kernel as idle until the extension
  * corrects that, so a busy kernel is only asked where the extension is known to be loaded: where
- * an event of it was seen, or where this tab remembers it from before a reload.
+ * an event of it was seen, or where this browser remembers it.
  */
 export class Connection implements IDisposable {
   /** The turns of the extension as it is loaded now; null where it is not known to be. */
@@ -129,14 +132,15 @@ export class Connection implements IDisposable {
   }
 
   private get remembered(): boolean {
-    return !!this.kernel && sessionStorage.getItem(`shiro:${this.kernel.id}`) !== null;
+    return !!this.kernel && loadedIn().includes(this.kernel.id);
   }
 
   private remember(yes: boolean): void {
-    if (this.kernel && yes) {
-      sessionStorage.setItem(`shiro:${this.kernel.id}`, '');
-    } else if (this.kernel) {
-      sessionStorage.removeItem(`shiro:${this.kernel.id}`);
+    const id = this.kernel?.id;
+    if (id) {
+      const others = loadedIn().filter(each => each !== id);
+      const kernels = yes ? [id, ...others].slice(0, KERNELS) : others;
+      localStorage.setItem(REMEMBERED, kernels.join(' '));
     }
   }
 
@@ -315,6 +319,11 @@ export class Connection implements IDisposable {
       window.clearTimeout(timer);
     }
   }
+}
+
+/** The ids of the kernels in which the extension was loaded when last seen, the newest first. */
+function loadedIn(): string[] {
+  return (localStorage.getItem(REMEMBERED) ?? '').split(' ');
 }
 
 const ENDED: { readonly [status in Kernel.Status]?: string } = {

@@ -138,9 +138,9 @@ export class ShiroPanel extends Widget {
     if (!this.entries.has(number) && connection && turns) {
       const host = hostOf(connection, { insert });
       const entry = new Entry(turn, el => show(el, connection, turns, number, host));
-      const before = this.list.lastElementChild;
-      if (turn.ended && before instanceof HTMLDetailsElement) {
-        before.open = false; // of what was there before this page, the newest is unfolded
+      const before = [...this.entries.values()].pop();
+      if (before?.over) {
+        before.el.open = false; // of what had ended before this page, the newest is unfolded
       }
       this.entries.set(number, entry);
       this.list.append(entry.el);
@@ -150,7 +150,7 @@ export class ShiroPanel extends Widget {
 
   private onAddressed(_: unknown, event: Addressed): void {
     if (event.kind === 'said') {
-      this.list.append(h('pre', 'shiro-panel-said', event.text));
+      this.list.append(h('div', 'shiro-panel-said', ...event.text.split('\n').map(row)));
       this.describe();
     }
   }
@@ -216,12 +216,23 @@ export class ShiroPanel extends Widget {
   }
 }
 
+/** A line of text; what is set in two columns may stand one below the other. */
+function row(line: string): HTMLElement {
+  const [, name, rest] = /^(\s*\S.*?) {2,}(\S.*)$/.exec(line) ?? [];
+  return name && rest
+    ? h('div', 'shiro-panel-row', h('span', '', name), ' ', h('span', '', rest))
+    : h('div', '', line || '\u00a0');
+}
+
 /** A turn under its prompt, drawn when it is first unfolded. */
 class Entry {
   readonly el = h('details', 'shiro-panel-turn');
+  /** Whether the turn had ended when it was first seen. */
+  readonly over: boolean;
   private end: (() => void) | undefined;
 
   constructor(turn: Turn, draw: (el: HTMLElement) => () => void) {
+    this.over = !!turn.ended;
     const view = h('div');
     this.el.append(h('summary', '', turn.prompt), view);
     this.el.addEventListener('toggle', () => {

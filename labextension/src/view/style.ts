@@ -67,7 +67,8 @@ const CSS = `
 .shiro-allow { border-color: var(--shiro-brand); color: var(--shiro-brand); font-weight: 600; }
 
 .shiro-tasks { margin: 2px 0 6px; font-family: var(--shiro-code); font-size: 12px; }
-.shiro-bar { white-space: pre-wrap; }
+.shiro-bar { display: flex; white-space: pre; }
+.shiro-bar > * { overflow: hidden; } /* shrinks, both in proportion */
 .shiro-done { color: var(--shiro-good); }
 .shiro-open { color: var(--shiro-faint); opacity: 0.6; }
 .shiro-tasks [data-mark] { padding-left: 4ch; text-indent: -4ch; white-space: pre-wrap; }
@@ -101,8 +102,14 @@ const CSS = `
   text-overflow: ellipsis;
   white-space: nowrap;
 }
-.shiro-card[open] .shiro-what { white-space: pre-wrap; }
-.shiro-card .shiro-faint { flex: none; font-size: 12px; white-space: nowrap; }
+.shiro-card > summary .shiro-faint {
+  flex: none;
+  margin-left: auto;
+  font-size: 12px;
+  white-space: nowrap;
+}
+.shiro-card[open] > summary { flex-wrap: wrap; }
+.shiro-card[open] .shiro-what { order: 1; flex: 0 0 100%; padding-left: 20px; white-space: pre-wrap; }
 .shiro-turn .shiro-card > :not(summary), .shiro-flight > .shiro-tail { margin: 2px 0 6px 20px; }
 
 .shiro-turn .shiro-verbatim {
@@ -186,7 +193,11 @@ const CSS = `
   color: inherit;
   font-size: inherit;
 }
-.shiro-prose th, .shiro-prose td { padding: 3px 10px; border-bottom: 1px solid var(--shiro-line); }
+.shiro-prose th, .shiro-prose td {
+  padding: 3px 10px;
+  border-bottom: 1px solid var(--shiro-line);
+  overflow-wrap: normal; /* a table that is too wide is scrolled */
+}
 .shiro-prose th { border-bottom-width: 2px; font-weight: 600; }
 .shiro-tools {
   position: relative;
@@ -230,6 +241,7 @@ const CSS = `
 }
 .shiro-title { font-weight: 600; white-space: pre-wrap; }
 .shiro-actions { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; margin-top: 6px; }
+.shiro-actions > .shiro-faint:empty { margin-left: -6px; }
 .shiro-field {
   flex: 1 1 14em;
   min-width: 10em;
