@@ -36,9 +36,12 @@ _MATH = re.compile(
     r"|\\\[(?:(?!\\[\[\]]).){1,2000}\\\]",
     re.DOTALL,
 )
+# Nor is what links, styles or names anything: MathJax puts the font of `\unicode` and `\mmlToken`
+# into a style as it stands, and a browser fetches what that names.
 _NOT_MATH = re.compile(
     r"\][(\[]|`|<[A-Za-z/!?]|://|www\."
-    r"|\\(?:href|url|style|class|cssId|data|html|require|include|input|write|def|gdef|let|new|renew)"
+    r"|\\(?:href|url|style|class|cssId|data|html|require|include|input|write|def|gdef|let|new|renew"
+    r"|unicode|mmlToken|bbox)"
 )
 # Where a page would begin a formula; and what opens one that we do not let through as such.
 _TEX_START = re.compile(r"\$|\\(?=[(\[]|begin\b|(?:eq)?ref\b)")
@@ -198,9 +201,7 @@ _ADDRESS = re.compile(
     r"|://|(?<![A-Za-z0-9])www\.",
     re.IGNORECASE,
 )
-_SPECIAL = re.compile(
-    r"(?<=\\)[(\[]|[\\`*\[\]|~<{$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=[#A-Za-z])"
-)
+_SPECIAL = re.compile(r"[\\`*\[\]|~<{$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|&(?=[#A-Za-z])")
 _ENTITIES = {"<": "&lt;", "&": "&amp;"}
 _LINE_START = re.compile(r"^(\s*)([#>]|[-+=](?=\s|$|[-=])|:(?=-))|^(\s*\d{1,9})([.)])(?=\s|$)")
 
@@ -338,9 +339,9 @@ def _address(found: re.Match[str], closes: bool) -> str:
 
 
 def _escaped(special: re.Match[str]) -> str:
-    # A bracket after a backslash would begin a formula even with that backslash escaped.
-    if special[0] in "([" and special.string[special.start() - 1 : special.start()] == "\\":
-        return f"&#{ord(special[0])};"
+    # JupyterLab looks for formulas in what was read, where nothing is escaped any more.
+    if _TEX_START.match(special.string, special.start()):
+        return f"<span>\\{special[0]}</span>"
     return _ENTITIES.get(special[0]) or f"\\{special[0]}"
 
 

@@ -53,6 +53,8 @@ HOSTILE = [
     "- <img src=x>\n  > ![x](https://evil.test)\n",
     "wow!\\[x](https://evil.test) \\![x](https://evil.test) !\u200b[x](https://evil.test)",
     r"\\(\style{background:url(https://evil.test)}{x}\\) $\href{javascript:x}{y}$",
+    r"$\unicode[x;background:url(//evil.test)]{65}$ $\bbox[background:url(//evil.test)]{x}$",
+    r"\(\mmlToken{mi}[fontfamily='x;background:url(//evil.test)']{x}\)",
     "$<img src=x>$ $[a](javascript:x)$ $![a](https://evil.test/p)$ $$`<b>`$$",
     "\\begin{a}<script>\\end{a} \\[ <img src=x> \\]",
     "`<b>x</b>`{=html}\n\n```{=html}\n<script>\n```",

@@ -49,7 +49,9 @@ def test_prices_are_no_formula_and_formulas_are_kept() -> None:
         "<p>from <span>$</span>5 to <span>$</span>10, but $x_1 &lt; y_2$ "
         r"and \(a*b*c\) and \[ \frac{a}{b} \]</p>" + "\n"
     )
-    assert to_markdown(r"$5 or $6; \(a\) \[b\]") == r"\$5 or \$6; $a$ $$b$$"
+    # A dollar that is only escaped is one again where JupyterLab looks for formulas.
+    assert to_markdown(r"$5; \(a\) \[b\]") == r"<span>\$</span>5; $a$ $$b$$"
+    assert to_markdown(r"\\(a\\)") == r"<span>\\</span>(a\\)"
 
 
 ORDINARY = """\
