@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -14,7 +13,6 @@ from tests.support.lab import Lab, running_lab
 
 expect.set_options(timeout=TIMEOUT)
 LIMIT = 240  # seconds for one test, with the start of Lab and the browser
-FAILED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,11 +24,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,
+    item: pytest.Function, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    if report.when == "call":
-        item.stash[FAILED] = report.failed
+    page = item.funcargs.get("page")
+    if report.when == "call" and report.failed and isinstance(page, Page):
+        name = re.sub(r"\W+", "-", item.nodeid.split("/")[-1]).strip("-")
+        looked = f"{page.screenshot(name)}\nerrors of the console: {page.errors}"
+        report.sections.append(("as it looked", looked))
     return report
 
 
@@ -48,11 +49,6 @@ def browser() -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(lab: Lab, browser: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Page]:
+def page(lab: Lab, browser: BrowserContext) -> Iterator[Page]:
     with opened_page(browser, lab) as page:
         yield page
-        if request.node.stash.get(FAILED, False):
-            name = re.sub(r"\W+", "-", request.node.nodeid.split("/")[-1]).strip("-")
-            sys.stdout.write(
-                f"as it looked: {page.screenshot(name)}\nerrors of the console: {page.errors}\n"
-            )

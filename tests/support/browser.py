@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ FLAGS = (
 # No name resolves, so that no page reaches anything but this machine.
 LOOPBACK = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 SCREENSHOTS = ROOT / ".cache" / "screenshots"
+MESSAGE_TYPE = re.compile(rb'"msg_type": ?"(\w+)"')
 TIMEOUT = 30_000  # milliseconds that anything a person waits for may take
 SIZE = ViewportSize(width=1280, height=1400)
 
@@ -104,7 +106,8 @@ class Page:
     """One window on a Lab. Methods act on the notebook that was opened last, cells go by index.
 
     `errors` are those of the console, `elsewhere` the addresses beyond this machine that were
-    asked for, `received` and `frames` what came over websockets.
+    asked for, `received` and `frames` what came over websockets, `heard` the types of the
+    kernels' messages among them.
     """
 
     lab: Lab
@@ -114,6 +117,7 @@ class Page:
     elsewhere: list[str] = field(default_factory=list)
     received: int = 0
     frames: int = 0
+    heard: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.dom.set_default_timeout(TIMEOUT)
@@ -138,15 +142,19 @@ class Page:
         socket.on("framereceived", self._frame)
 
     def _frame(self, payload: str | bytes) -> None:
+        payload = payload if isinstance(payload, bytes) else payload.encode()
         self.frames += 1
-        self.received += len(payload if isinstance(payload, bytes) else payload.encode())
+        self.received += len(payload)
+        if found := MESSAGE_TYPE.search(payload):
+            self.heard.append(found[1].decode())
 
     def open(self, notebook: str, *, statuses: tuple[str, ...] = ("idle",)) -> None:
         """Open a notebook, in a fresh Lab or beside the ones that are open, with its kernel."""
         self.notebook = notebook
         if self.dom.url == "about:blank":
-            place = f"/lab/workspaces/{quote(notebook.removesuffix('.ipynb'))}/tree/"
-            self.dom.goto(self.lab.url + place + quote(notebook))
+            workspace = quote(notebook.removesuffix(".ipynb").replace("/", "-"))
+            place = f"/lab/workspaces/{workspace}/tree/{quote(notebook)}"
+            self.dom.goto(self.lab.url + place)
         else:
             self.command("docmanager:open", path=notebook)
         self.ready(*statuses)
@@ -217,6 +225,11 @@ class Page:
         """Our side panel, shown."""
         self.command("shiro:show-panel")
         return self.dom.locator("#shiro-panel")
+
+    @property
+    def folder(self) -> Path:
+        """Where the notebook lies, and its kernel runs."""
+        return (self.lab.folder / self.notebook).parent
 
     @property
     def kernel_id(self) -> str:

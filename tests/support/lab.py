@@ -75,6 +75,10 @@ class Lab:
         ]
         return found
 
+    def state(self, kernel_id: str) -> str:
+        """What the server takes a kernel for: idle, busy, …"""
+        return str(self._asked("GET", f"api/kernels/{kernel_id}")["execution_state"])
+
     def end_kernels(self) -> None:
         """Shut every kernel down, with its session."""
         for session in self._asked("GET", "api/sessions"):
@@ -90,14 +94,16 @@ class Lab:
 def running_lab(
     *,
     labextension: bool = True,
+    widgets: bool = True,
     subshells: bool = True,
     settings: Mapping[str, dict[str, Any]] | None = None,
     **environment: str,
 ) -> Iterator[Lab]:
     """A Lab of its own, with its own home, settings, kernelspecs and notebooks' folder.
 
-    Without `labextension` ours is off, all others stay; without `subshells` Lab is set to send
-    comm messages of the page over the shell channel. `environment` is the kernels'.
+    Without `labextension` ours is off, without `widgets` the one that draws widgets; all others
+    stay. Without `subshells` Lab is set to send comm messages of the page over the shell channel.
+    `environment` is the kernels'.
     """
     if labextension:
         assert EXTENSION.exists(), "the labextension is not built: make labextension"
@@ -107,7 +113,8 @@ def running_lab(
         folder.mkdir()
         configured = {**SETTINGS, **({} if subshells else NO_SUBSHELLS), **(settings or {})}
         _written(own / "config" / "labconfig" / "default_setting_overrides.json", configured)
-        disabled = {} if labextension else {"shiro_jupyter": True}
+        wanted = {"shiro_jupyter": labextension, "@jupyter-widgets/jupyterlab-manager": widgets}
+        disabled = {name: True for name, on in wanted.items() if not on}
         _written(own / "config/labconfig/page_config.json", {"disabledExtensions": disabled})
         script = own / "script.json"
         script.write_text("[]", encoding="utf-8")
