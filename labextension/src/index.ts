@@ -7,12 +7,13 @@ import { ICommandPalette, Notification } from '@jupyterlab/apputils';
 import {
   INotebookCellExecutor,
   INotebookTracker,
+  NotebookActions,
   type NotebookPanel
 } from '@jupyterlab/notebook';
 import { Connection, type Addressed } from './connection';
 import { LiveDocument } from './document';
 import { announce, serve } from './mount';
-import { tend } from './outputs';
+import { closeInput, tend } from './outputs';
 import { ShiroPanel } from './panel';
 
 const SHOW = 'shiro:show-panel';
@@ -73,6 +74,10 @@ const plugin: JupyterFrontEndPlugin<void> = {
     tracker.widgetAdded.connect((_, notebook) => void follow(notebook));
     tracker.forEach(notebook => void follow(notebook));
     tracker.currentChanged.connect(front);
+    NotebookActions.executed.connect((_, { notebook, cell }) => {
+      const panel = tracker.find(({ content }) => content === notebook);
+      closeInput(cell, panel?.sessionContext.session?.kernel);
+    });
     front();
 
     serve(

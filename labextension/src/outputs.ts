@@ -1,12 +1,15 @@
-import type { ICodeCellModel } from '@jupyterlab/cells';
+import { CodeCell, type Cell, type ICodeCellModel } from '@jupyterlab/cells';
 import type * as nbformat from '@jupyterlab/nbformat';
 import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { Kernel } from '@jupyterlab/services';
 import type { Connection } from './connection';
 import type { Turns } from './view/turns';
 import { TurnView } from './view/view';
 
 /** Milliseconds after the end of a turn in which its output comes by itself. */
 const SETTLED = 1500;
+const INPUT = 'jp-OutputArea-stdin-item';
+const ANSWERED = 'jp-OutputArea-stdin-hiding';
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
 
 /** What the output of a turn carries in its metadata, under "shiro". */
@@ -45,6 +48,19 @@ export function tend(connection: Connection, panel: NotebookPanel): void {
     }
   });
   connection.lost.connect((_, { turns, sentence }) => freeze(panel, turns, sentence));
+}
+
+/**
+ * Takes away the box of an `input()` that a cell has left behind: what ended it was a click
+ * elsewhere. JupyterLab would keep it, and run no cell before it is answered.
+ */
+export function closeInput(cell: Cell, kernel?: Kernel.IKernelConnection | null): void {
+  const outputs = cell instanceof CodeCell ? cell.outputArea.widgets : [];
+  const boxes = outputs.filter(each => each.hasClass(INPUT) && !each.hasClass(ANSWERED));
+  if (boxes.length) {
+    boxes.forEach(each => each.dispose());
+    kernel?.removeInputGuard();
+  }
 }
 
 /** Asks for what is left behind of each turn whose end did not reach its cell. */

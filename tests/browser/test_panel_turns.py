@@ -141,5 +141,33 @@ def test_a_new_tab_finds_what_runs_in_a_busy_kernel(
     with opened_page(browser, lab) as other:
         other.open(notebook, statuses=("busy", "unknown"))
         panel = other.panel()
-        panel.get_by_role("button", name="Allow", exact=True).click()
+        allow = panel.get_by_role("button", name="Allow", exact=True)
+        expect(allow).to_be_visible()
+        expect(other.dom.locator(".jp-Stdin")).to_have_count(0)  # it was left to the page
+        allow.click()
         expect(panel).to_contain_text("It is 42.")
+
+
+@pytest.mark.parametrize("kernel", ["newest", "oldest", "six"])
+def test_a_click_wins_over_the_box_that_came_before_the_page(
+    lab: Lab, page: Page, kernel: str
+) -> None:
+    cells = [LOAD, "1", "%shiro sum", "input('name? ')"]
+    page.open(lab.notebook(f"late-{kernel}.ipynb", cells, kernel=kernel))
+    panel = page.panel()
+    page.run(0)
+    page.dom.evaluate("window.dispatchEvent(new Event('pagehide'))")  # so it says good-bye
+    page.run(1)
+    running = page.start(2)
+    box = page.dom.locator(".jp-Stdin-input")
+    expect(box).to_be_visible()
+    page.dom.evaluate("path => labTest.kernel(path).reconnect()", page.notebook)
+    panel.get_by_role("button", name="Allow", exact=True).click()
+    page.finished(running)
+    expect(box).to_have_count(0)
+    expect(page.output(2)).to_contain_text("It is 42.")
+    asked = page.start(3)
+    box.fill("me")
+    box.press("Enter")
+    page.finished(asked)
+    assert "'me'" in page.text(3)
