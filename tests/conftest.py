@@ -14,6 +14,11 @@ from typing import Any
 
 import psutil
 import pytest
+from hypothesis import settings
+
+# A property holds on a busy machine, too.
+settings.register_profile("shiro", deadline=None)
+settings.load_profile("shiro")
 
 # Seconds that something a test ended may still take to disappear.
 GRACE = 5.0

@@ -86,6 +86,7 @@ class Agent:
         self._queue: list[str] = []
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
         self._running: Running | None = None
+        self._waited = 0.0  # seconds of the turn that the person took to answer
 
     # -- what a host calls ---------------------------------------------------------------
 
@@ -123,6 +124,7 @@ class Agent:
 
     async def _run(self, prompt: str) -> TurnEnded:
         turn = Turn(self.session.turn + 1, self.clock.monotonic())
+        self._waited = 0.0
         self.emit(events.TurnStarted(turn.number, prompt))
         self.session.append(User(prompt, turn.number))
         self._turn = asyncio.create_task(self._guarded(turn))
@@ -144,7 +146,7 @@ class Agent:
             )
             self.session.append(Note(who, turn.number))
         self.session.add_usage(turn.usage)
-        seconds = self.clock.monotonic() - turn.started
+        seconds = self.clock.monotonic() - turn.started - self._waited
         ended = TurnEnded(turn.number, outcome, reason, turn.usage, seconds)
         self.emit(ended)
         self.flush()
@@ -244,13 +246,14 @@ class Agent:
     # -- one call ------------------------------------------------------------------------
 
     async def _answer_call(self, call: Call, turn: Turn) -> Outcome:
-        started = self.clock.monotonic()
+        started, waited = self.clock.monotonic(), self._waited
         await asyncio.sleep(0)  # a turn that was ended meanwhile begins no further call
         try:
             result = await self._result_of(call)
         finally:
             turn.uncounted += self.clock.monotonic() - started
-        self._close(call, result, self.clock.monotonic() - started)
+        seconds = self.clock.monotonic() - started - (self._waited - waited)
+        self._close(call, result, seconds)
         return result.outcome
 
     async def _result_of(self, call: Call) -> ToolResult:
@@ -288,7 +291,7 @@ class Agent:
             self.emit(events.ToolOutput(call.call_id, text))
 
         world = self.project, self.session, self.processes, self.emit
-        context = ToolContext(call.call_id, *world, output, self.ask)
+        context = ToolContext(call.call_id, *world, output, self._ask)
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:
@@ -331,7 +334,7 @@ class Agent:
             choices=events.APPROVAL_CHOICES,
             digest=subject.digest,
         )
-        answer = await self.ask(question)
+        answer = await self._ask(question)
         if answer is None:
             return "Nobody is there to approve this; do without it, or say what you would run."
         if answer.choice == events.ALLOW_SESSION:
@@ -339,6 +342,13 @@ class Agent:
         if answer.choice in (events.ALLOW, events.ALLOW_SESSION):
             return None
         return f"The person refused this call{f': {answer.words}' if answer.words else '.'}"
+
+    async def _ask(self, question: Question) -> Answer | None:
+        asked = self.clock.monotonic()
+        try:
+            return await self.ask(question)
+        finally:
+            self._waited += self.clock.monotonic() - asked
 
     # -- endings -------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from ..core.workspace.processes import Processes
 
 NOT_CONFIGURED = (
     "No model is connected. Start a model server on this machine (Ollama, LM Studio, llama.cpp), "
-    "or name an endpoint with %shiro /connect, or a GGUF file in the setting model_file."
+    "or name an endpoint with %shiro /connect, or a GGUF file in SHIRO_MODEL_FILE."
 )
 NO_MODELS = "{at} lists no model; name one with %shiro /model NAME."
 NONE = "none of them"

@@ -357,6 +357,21 @@ def test_choosing_the_model_takes_none_of_the_turns_time(tmp_path: Path) -> None
     assert (ended.outcome, ended.seconds) == ("answered", 3600)
 
 
+def test_the_times_told_are_without_the_person(tmp_path: Path) -> None:
+    async def run() -> tuple[float, float]:
+        def slow(question: Question) -> Answer:
+            stage.clock.advance(180)
+            return allows(question)
+
+        steps = [Step(calls=[bash("true")]), Step("Done.")]
+        stage = Stage(tmp_path / "project", steps, person=slow)
+        ended = await stage.agent.submit("go")
+        (call,) = stage.of(events.ToolFinished)
+        return call.seconds, ended.seconds
+
+    assert asyncio.run(run()) == (0, 0)
+
+
 # -- endings by the endpoint -------------------------------------------------------------
 
 

@@ -68,7 +68,9 @@ class Kernel:
 
 def test_without_anything_the_three_ways_are_told(tmp_path: Path) -> None:
     told = Kernel(tmp_path, []).refused()
-    assert "model server on this machine" in told and "/connect" in told and "model_file" in told
+    assert (
+        "model server on this machine" in told and "/connect" in told and "SHIRO_MODEL_FILE" in told
+    )
 
 
 def test_a_server_of_another_user_is_named_with_them(tmp_path: Path) -> None:
