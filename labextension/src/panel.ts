@@ -18,6 +18,8 @@ const icon = new LabIcon({
 const HOST = 'get_ipython()._shiro_extension.host';
 /** Pixels from the bottom within which the list follows what is new. */
 const NEAR = 24;
+/** Milliseconds after a key, a wheel or a press in which a scroll is the person's. */
+const MOVING = 1000;
 
 const NO_NOTEBOOK = 'Open a notebook to ask about it.';
 const NOTICES: { readonly [state in State]: string } = {
@@ -38,6 +40,7 @@ export class ShiroPanel extends Widget {
   private readonly entries = new Map<number, Entry>();
   private readonly drafts = new WeakMap<Connection, string>();
   private stick = true;
+  private moved = -Infinity;
 
   private readonly list = h('div', 'shiro-panel-turns');
   private readonly scroll = h('div', 'shiro-panel-scroll', this.list);
@@ -65,9 +68,17 @@ export class ShiroPanel extends Widget {
     onTrusted(this.box, 'keydown', event => this.onKey(event));
     onTrusted(this.ask, 'click', () => void this.send());
     onTrusted(this.load, 'click', () => void this.loadExtension());
+    // By what the person does alone: what is added or folded scrolls, too.
+    for (const does of ['wheel', 'touchmove', 'pointerdown', 'keydown']) {
+      this.scroll.addEventListener(does, () => (this.moved = Date.now()), { passive: true });
+    }
     this.scroll.addEventListener('scroll', () => {
       const { scrollHeight, scrollTop, clientHeight } = this.scroll;
-      this.stick = scrollHeight - scrollTop - clientHeight < NEAR;
+      if (scrollHeight - scrollTop - clientHeight < NEAR) {
+        this.stick = true;
+      } else if (Date.now() - this.moved < MOVING) {
+        this.stick = false;
+      }
     });
     new ResizeObserver(() => {
       if (this.stick) {

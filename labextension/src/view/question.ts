@@ -122,6 +122,7 @@ class QuestionBox {
       this.el.focus({ preventScroll: true }); // a disabled button would lose it
     }
     this.buttons.forEach(each => (each.disabled = !on));
+    this.field.readOnly = !on;
     this.said.textContent = say;
   }
 }

@@ -64,7 +64,8 @@ const CSS = `
 .shiro-button:hover { background: var(--jp-layout-color2, var(--shiro-sunk)); }
 .shiro-button:disabled { cursor: default; opacity: 0.6; }
 .shiro-small { padding: 0 8px; border-color: var(--shiro-line); font-size: 12px; }
-.shiro-allow { border-color: var(--shiro-brand); color: var(--shiro-brand); font-weight: 600; }
+.shiro-allow { border-color: var(--shiro-brand); background: var(--shiro-brand); color: #fff; font-weight: 600; }
+.shiro-allow:hover { background: color-mix(in srgb, var(--shiro-brand) 85%, black); }
 
 .shiro-tasks { margin: 2px 0 6px; font-family: var(--shiro-code); font-size: 12px; }
 .shiro-bar { display: flex; white-space: pre; }
@@ -111,6 +112,9 @@ const CSS = `
 .shiro-card[open] > summary { flex-wrap: wrap; }
 .shiro-card[open] .shiro-what { order: 1; flex: 0 0 100%; padding-left: 20px; white-space: pre-wrap; }
 .shiro-turn .shiro-card > :not(summary), .shiro-flight > .shiro-tail { margin: 2px 0 6px 20px; }
+
+.shiro-picture { margin: 4px 0 6px; font-size: 12px; }
+.shiro-picture img { display: block; max-width: 100%; height: auto; background: white; }
 
 .shiro-turn .shiro-verbatim {
   max-height: 24em;
@@ -254,6 +258,7 @@ const CSS = `
   line-height: 1.5;
 }
 .shiro-field::placeholder { color: var(--shiro-faint); opacity: 1; }
+.shiro-field:read-only { opacity: 0.6; }
 
 .shiro-footer { margin-top: 4px; font-size: 12px; }
 .shiro-reason { color: var(--jp-content-font-color1, inherit); font-size: 13px; font-weight: 600; white-space: pre-wrap; }
