@@ -63,7 +63,7 @@ const CSS = `
 }
 .shiro-button:hover { background: var(--jp-layout-color2, var(--shiro-sunk)); }
 .shiro-button:disabled { cursor: default; opacity: 0.6; }
-.shiro-small { padding: 0 8px; border-color: var(--shiro-line); font-size: 12px; }
+.shiro-small { flex: none; padding: 0 8px; white-space: nowrap; border-color: var(--shiro-line); font-size: 12px; }
 .shiro-allow { border-color: var(--shiro-brand); background: var(--shiro-brand); color: #fff; font-weight: 600; }
 .shiro-allow:hover { background: color-mix(in srgb, var(--shiro-brand) 85%, black); }
 
