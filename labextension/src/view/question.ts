@@ -72,9 +72,11 @@ class QuestionBox {
   dispose(): void {
     clearTimeout(this.timer);
     if (this.el.contains(document.activeElement)) {
-      // Else the keys that follow would go to no one, and Jupyter's own be dead.
-      const around = this.el.parentElement?.closest<HTMLElement>('[tabindex]');
-      around?.focus({ preventScroll: true });
+      // The keys that follow were meant for the question: a notebook would take them for its own,
+      // and two of `d` delete a cell.
+      const turn = this.el.closest<HTMLElement>('.shiro-turn');
+      turn?.setAttribute('tabindex', '-1');
+      turn?.focus({ preventScroll: true });
     }
     this.el.remove();
   }
