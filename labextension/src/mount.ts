@@ -3,6 +3,8 @@ import type { Connection } from './connection';
 import type { Turns } from './view/turns';
 import { TurnView, type Host } from './view/view';
 
+const PICTURE = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
+
 /** What a view of the connection's turns needs; a request that failed is said at the side. */
 export function hostOf(connection: Connection, more: Omit<Host, 'send'> = {}): Host {
   return {
@@ -12,7 +14,13 @@ export function hostOf(connection: Connection, more: Omit<Host, 'send'> = {}): H
         if (!reply.ok && reply.error) {
           Notification.error(reply.error, { autoClose: 5000 });
         }
-      })
+      }),
+    picture: async key => {
+      const { mime = '', data = '', error } = await connection.send({ do: 'picture', key });
+      return PICTURE.test(mime)
+        ? { src: `data:${mime};base64,${data}` }
+        : { trouble: error || 'The kernel sent no picture.' };
+    }
   };
 }
 

@@ -123,6 +123,14 @@ class ToolFinished:
 
 
 @dataclass(frozen=True)
+class PicturesDrawn:
+    """What a running call drew that no cell shows; a page fetches it by these keys."""
+
+    call_id: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ApprovalRequested:
     question: Question
 
@@ -201,6 +209,7 @@ Event = (
     | ToolCalled
     | ToolOutput
     | ToolFinished
+    | PicturesDrawn
     | ApprovalRequested
     | ApprovalDecided
     | TodosChanged

@@ -28,6 +28,7 @@ FIELDS: dict[str, dict[str, type]] = {
     "prompt": {"text": str},
     "done": {"id": str},
     "left": {"turn": int},
+    "picture": {"key": str},
     "bye": {},
 }
 NOT_STARTED = "The agent has not been started in this kernel: run %shiro in a cell."

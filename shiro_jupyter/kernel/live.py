@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import compat
 from .hold import held
 from .main_thread import Job, MainThread
 from .owner import CURRENT
+from .pictures import Pictures
 from .run_code import CodeResult, run_on_main, run_on_main_sync
 
 
@@ -20,28 +21,34 @@ class LiveKernel:
 
     shell: Any
     main: MainThread
+    pictures: Pictures
     _job: Job | None = None
 
     async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
         owner = CURRENT.get()
-        how = (self.shell, code, output, *([owner.cleared] if owner else []))
+        cleared = owner.cleared if owner else lambda: None
         nowhere = owner is not None and owner.cell is None
         where = compat.no_cell if nowhere else contextlib.nullcontext
+        drawn: list[str] = []
+
+        def shown(bundle: Any) -> None:
+            if nowhere and (key := self.pictures.keep(bundle)):
+                drawn.append(key)
 
         def run() -> CodeResult:
             with held(), where(self.shell):
-                return run_on_main_sync(*how)
+                return run_on_main_sync(self.shell, code, output, cleared, shown)
 
         async def awaited() -> CodeResult:
             with held(), where(self.shell):
-                return await run_on_main(*how)
+                return await run_on_main(self.shell, code, output, cleared, shown)
 
         if owner:
             owner.hide()
         try:
             self._job = self.main.put(run, awaited=awaited, owner=owner, here=nowhere)
             result: CodeResult = await self.main.result(self._job)
-            return result
+            return replace(result, pictures=tuple(drawn))
         finally:
             if owner:
                 owner.show()

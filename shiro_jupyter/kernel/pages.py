@@ -17,6 +17,7 @@ from ..views.static import left_behind
 from ..views.visible import visible
 from .channel import Channel, Message, Page
 from .owner import CURRENT
+from .pictures import Picture
 
 TICK_SECONDS = 0.1
 # How long a page that is on its way may take to say hello, and one that is there to do something.
@@ -28,6 +29,7 @@ NO_PAGE = (
 )
 NO_ANSWER = "The page that has the notebook open did not answer within {} seconds; try again."
 GONE = "The page that had the notebook open was closed before it answered; open it again."
+NO_PICTURE = "The picture is no longer kept: ask for it again."
 NO_PROMPT = "There is nothing to ask yet: type a prompt."
 
 
@@ -35,8 +37,9 @@ class Pages:
     """`kernel`, `turn`, `present`, `handle` and `serve` are for any thread; all else is used on the
     agent's, which `call` hands a callback over to.
 
-    `answer` and `interrupt` are what a page's answer and its stop button do; `prompted` is told
-    the page and what was typed into its prompt box.
+    `answer` and `interrupt` are what a page's answer and its stop button do; `picture` finds what
+    a page shows of a call, on any thread; `prompted` is told the page and what was typed into its
+    prompt box.
     """
 
     def __init__(
@@ -47,11 +50,12 @@ class Pages:
         call: Callable[..., None],
         answer: Callable[[Answer, str], object],
         interrupt: Callable[[], object],
+        picture: Callable[[str], Picture | None] = lambda key: None,
     ) -> None:
         self.turn = 0  # the newest, counted from the load
         self.prompted: Callable[[str, str], object] = lambda page, text: None
         self._channel, self._feed, self._clock, self._call = channel, feed, clock, call
-        self._answer, self._interrupt = answer, interrupt
+        self._answer, self._interrupt, self._picture = answer, interrupt, picture
         epoch = clock.now().timestamp() - clock.monotonic()
         self._view = PageView(self._tell, about, epoch)
         self._cells: list[str] = []  # of each turn
@@ -196,6 +200,9 @@ class Pages:
         """Takes a request of the channel's, on any thread, and only hands it over."""
         if request["do"] == "prompt" and not request["text"].strip():
             return {"ok": False, "error": NO_PROMPT, "started": True}
+        if request["do"] == "picture":
+            found = self._picture(request["key"])
+            return {"ok": True, **found._asdict()} if found else {"ok": False, "error": NO_PICTURE}
         self._call(self._take, request)
         return {"ok": True}
 

@@ -66,6 +66,7 @@ class CodeResult:
     traceback: str = ""
     log: str = ""
     seconds: float = 0.0
+    pictures: tuple[str, ...] = ()  # keys of those that no cell shows
 
     def text(self) -> str:
         """What the model reads."""
@@ -101,15 +102,17 @@ async def run_on_main(
     code: str,
     output: Callable[[str], None],
     cleared: Callable[[], None] = _nothing,
+    shown: Callable[[Any], object] = _nothing,
 ) -> CodeResult:
     """Run code on the main thread, in a task of the running event loop: top-level await works.
 
-    `output` is told what it prints, `cleared` when it has the cell's output cleared.
+    `output` is told what it prints, `cleared` when it has the cell's output cleared, `shown`
+    each bundle that it displays.
 
     An interrupt is a KeyboardInterrupt raised in that task, or its cancellation; either is
     answered by a result that says so.
     """
-    job = _Job(shell, code, output, cleared)
+    job = _Job(shell, code, output, cleared, shown)
     with job.guarded():
         if job.awaits():
             await job.execute()
@@ -123,12 +126,13 @@ def run_on_main_sync(
     code: str,
     output: Callable[[str], None],
     cleared: Callable[[], None] = _nothing,
+    shown: Callable[[Any], object] = _nothing,
 ) -> CodeResult:
     """Run code on the main thread where the caller cannot await.
 
     Code with a top-level await gets an event loop of its own.
     """
-    job = _Job(shell, code, output, cleared)
+    job = _Job(shell, code, output, cleared, shown)
     with job.guarded():
         if job.awaits():
             context = contextvars.copy_context()
@@ -162,9 +166,10 @@ class _Job:
         code: str,
         output: Callable[[str], None],
         cleared: Callable[[], None],
+        shown: Callable[[Any], object],
     ) -> None:
         self._shell = shell
-        self._cleared = cleared
+        self._cleared, self._tell_shown = cleared, shown
         self._code = code
         self._tee = Tee(output)
         self._shown: list[Shown] = []
@@ -295,14 +300,19 @@ class _Job:
         """IPython's own looks at the newest input, which is the cell and not this code."""
         return bool(self._shell.displayhook.semicolon_at_end_of_expression(self._transformed))
 
+    def _add(self, kind: Literal["value", "display"], data: Any) -> None:
+        self._tell_shown(data)
+        if kind == "value" or len(self._shown) < SHOWN_LIMIT:
+            self._shown.append(_described(kind, data))
+        else:
+            self._unshown += 1
+
     def _publish(self, publish: Callable[..., None]) -> Callable[..., None]:
         def published(data: Any, *args: Any, **kwargs: Any) -> None:
             if kwargs.get("update") or not self._tee.takes():
                 pass  # what was shown before in another form, or another thread's
-            elif len(self._shown) < SHOWN_LIMIT:
-                self._shown.append(_described("display", data))
             else:
-                self._unshown += 1
+                self._add("display", data)
             with self._tee.unkept():  # a terminal prints it
                 publish(data, *args, **kwargs)
 
@@ -318,7 +328,7 @@ class _Job:
 
     def _show_value(self, publish: Callable[..., None]) -> Callable[..., None]:
         def shown(data: Any, metadata: Any = None) -> None:
-            self._shown.append(_described("value", data))
+            self._add("value", data)
             with self._tee.unkept():
                 publish(data, metadata)
 

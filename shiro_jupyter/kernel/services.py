@@ -49,6 +49,7 @@ from .namespace import Namespace
 from .owner import CURRENT, Errand, Owner
 from .pages import Pages
 from .person import Person
+from .pictures import Pictures
 from .tools.inspect_variable import InspectVariable
 from .tools.list_variables import ListVariables
 from .tools.run_python import RunPython
@@ -82,7 +83,8 @@ class Services:
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
         self.main = MainThread(self.interrupt, self._unserved)
-        self.live = LiveKernel(shell, self.main)
+        self.pictures = Pictures()
+        self.live = LiveKernel(shell, self.main, self.pictures)
         self.gate = Gate()
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
@@ -100,6 +102,7 @@ class Services:
             call=self.thread.call,
             answer=lambda answer, digest: self.questions.answer(answer, digest),
             interrupt=lambda: self._interrupt(None),
+            picture=self.pictures.find,
         )
         self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
         person = Person(

@@ -246,6 +246,7 @@ def _card(use: ToolUse) -> Model:
         "outcome": outcome,
         "details": tool_details(use),
         "output": clipped(output_text(use.text).strip("\n"), RESULT_SHOWN),
+        "pictures": list(use.pictures),
     }
 
 

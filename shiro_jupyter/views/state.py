@@ -69,6 +69,7 @@ class ToolUse:
     outcome: Outcome | None = None
     text: str = ""
     seconds: float = 0.0
+    pictures: tuple[str, ...] = ()  # keys
 
 
 @dataclass
@@ -186,6 +187,9 @@ class TurnState:
                 self.usage += usage
             case e.ToolStarted() | e.ToolCalled() | e.ToolOutput() | e.ToolFinished():
                 self._tool(event, at)
+            case e.PicturesDrawn(call_id, keys):
+                if use := self.in_flight.get(call_id):
+                    self.in_flight[call_id] = replace(use, pictures=keys)
             case _:
                 self._note(event)
         return True

@@ -20,6 +20,8 @@ def script(lab: Lab) -> None:
         says("sum", "It is **42**."),
         says("hello", "Good day."),
         says("for ever", "never said", delay=600),
+        runs("draw", "import matplotlib.pyplot as plt\nplt.plot([1, 2, 4])\nplt.show()"),
+        says("draw", "It grows."),
     )
 
 
@@ -59,6 +61,22 @@ def test_its_code_runs_in_the_kernel_and_leaves_nothing_in_a_cell(
     page.run(2)
     assert "(42, [2], 4)" in page.text(2)
     assert page.saved().cells[2].execution_count == 3
+    assert not page.errors
+
+
+def test_a_figure_is_drawn_in_the_panel_and_again_after_a_reload(lab: Lab, page: Page) -> None:
+    page.open(lab.notebook("figure.ipynb", [LOAD]))
+    panel = page.panel()
+    page.run(0)
+    ask(panel, "draw")
+    panel.get_by_role("button", name="Allow", exact=True).click()
+    expect(panel).to_contain_text("It grows.")
+    drawn = "document.querySelector('.shiro-picture img')?.naturalWidth > 100"
+    page.until(drawn)
+    page.saved()
+    page.reload("idle")
+    page.panel()
+    page.until(drawn)
     assert not page.errors
 
 

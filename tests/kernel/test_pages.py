@@ -14,7 +14,8 @@ from shiro_jupyter.core.events import Answer, Event
 from shiro_jupyter.core.workspace.clock import SystemClock
 from shiro_jupyter.kernel import pages as module
 from shiro_jupyter.kernel.channel import PROTOCOL, Channel, Message
-from shiro_jupyter.kernel.pages import GONE, NO_PAGE, Pages
+from shiro_jupyter.kernel.pages import GONE, NO_PAGE, NO_PICTURE, Pages
+from shiro_jupyter.kernel.pictures import Picture
 from shiro_jupyter.views.feed import Feed
 from tests.support.kernels import Kernel, interpreters, running_kernel
 from tests.support.pages import FakePage, page_of
@@ -54,6 +55,7 @@ class Stage:
             call=asyncio.get_running_loop().call_soon,
             answer=lambda answer, digest: self.answers.append((answer, digest)),
             interrupt=self._interrupt,
+            picture={"1": Picture("image/png", "aGVsbG8=")}.get,
         )
         self.pages.start()
 
@@ -161,6 +163,13 @@ async def test_what_a_page_answers_and_stops_is_handed_over(stage: Stage) -> Non
     assert await stage.request("stop") == {"ok": True}
     assert stage.stopped == 1
     assert not (await stage.request("prompt", text=" \n"))["ok"]
+
+
+@on_a_loop
+async def test_a_picture_is_answered_at_once(stage: Stage) -> None:
+    reply = await stage.request("picture", key="1")
+    assert reply == {"ok": True, "mime": "image/png", "data": "aGVsbG8="}
+    assert await stage.request("picture", key="2") == {"ok": False, "error": NO_PICTURE}
 
 
 @on_a_loop

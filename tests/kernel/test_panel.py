@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,13 @@ from tests.support.scripts import runs, says, script
 pytestmark = pytest.mark.kernel
 
 HOST = "services = get_ipython()._shiro_extension.host.services"
+# Ten displays, of which the model reads fewer, and a value.
+DRAWS = """
+from IPython.display import Image, display
+dots = [Image(data=b"\\x89PNG\\r\\n\\x1a\\n" + bytes([n]), format="png") for n in range(11)]
+for dot in dots[:10]: display(dot)
+dots[10]
+"""
 WAITS = "Path('begun').touch()\nwhile not Path('go').exists(): time.sleep(0.01)"
 
 
@@ -29,6 +37,8 @@ def kernel(
         says("later", "Ran."),
         runs("awaits", "import asyncio\nawait asyncio.sleep(0)\nprint('awaited')"),
         says("awaits", "Awaited."),
+        runs("draws", DRAWS),
+        says("draws", "Drawn."),
         runs("calm", f"{WAITS}\nPath('went').touch()"),
         says("calm", "It went on."),
         says("front", "In front."),
@@ -72,6 +82,20 @@ def test_it_is_a_turn_whose_code_runs(kernel: Kernel, page: FakePage) -> None:
     (call,) = turn["work"]
     assert call["output"] == "in code\nvalue: 42"
     assert kernel.value("total, get_ipython().execution_count") == f"(42, {int(before) + 1})"
+
+
+def test_what_its_code_draws_is_fetched_by_the_page(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("draws")
+    (call,) = page.ended("draws")["work"]
+    assert "2 more shown to the person" in call["output"] and len(call["pictures"]) == 11
+    found = [page.request("picture", key=key) for key in call["pictures"]]
+    assert {each["mime"] for each in found} == {"image/png"}
+    assert [b64decode(each["data"])[-1] for each in found] == list(range(11))
+    outputs = kernel.run("%shiro draws", stdin=str)
+    assert len(outputs.of("display_data")) == 11  # they are in the cell
+    page.until(lambda: len(page.follower.models) == 2)
+    (call,) = page.ended("draws")["work"]
+    assert call["pictures"] == []
 
 
 def test_its_code_may_await(kernel: Kernel, page: FakePage) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shiro_jupyter.core.errors import InvalidArguments
+from shiro_jupyter.core.events import PicturesDrawn
 from shiro_jupyter.core.tools.base import INPUT_LIMIT, ToolResult
 from shiro_jupyter.kernel.main_thread import JobInterrupted
 from shiro_jupyter.kernel.run_code import CodeResult, Shown
@@ -62,6 +63,15 @@ def test_output_value_and_failure_reach_the_model(tmp_path: Path) -> None:
     assert bench.printed == ["half way\n"]
     broken = Kernel(CodeResult(ok=False, traceback="ValueError: no"))
     assert bench.run(RunPython(broken), code="x") == ToolResult("failed", "ValueError: no")
+
+
+def test_what_it_drew_that_no_cell_shows_is_told(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.run(RunPython(Kernel(CodeResult(ok=True, pictures=("1", "2")))), code="x")
+    assert bench.events == [PicturesDrawn("call_1", ("1", "2"))]
+    bench.events.clear()
+    bench.run(RunPython(Kernel(CodeResult(ok=True))), code="x")
+    assert bench.events == []
 
 
 def test_code_is_no_longer_than_what_can_be_shown(tmp_path: Path) -> None:

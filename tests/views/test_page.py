@@ -113,6 +113,7 @@ def test_the_model_of_an_ended_turn() -> None:
             "outcome": "ok",
             "details": "0.3 s",
             "output": "1: date,city\n2: 2024-01-01,Rome",
+            "pictures": [],
         },
     ]
     assert model["answer"] == ["<p>Dates and cities.</p>\n"]
@@ -122,6 +123,18 @@ def test_the_model_of_an_ended_turn() -> None:
         "reason": "",
         "footer": "answered · 1,234 tokens in (1,000 cached), 56 out · 4.2 s",
     }
+
+
+def test_a_call_has_the_keys_of_what_it_drew() -> None:
+    model = played(
+        e.TurnStarted(1, "draw"),
+        e.ToolCalled("a", "run_python", "plot()"),
+        e.PicturesDrawn("a", ("1", "2")),
+        e.PicturesDrawn("b", ("3",)),  # of no call that runs
+        e.ToolFinished("a", "run_python", "ok", "shown"),
+    ).model()
+    (card,) = model["work"]
+    assert card["pictures"] == ["1", "2"]
 
 
 def test_a_question_with_its_choices_and_what_binds_the_answer() -> None:

@@ -207,6 +207,7 @@ ANY_EVENT: st.SearchStrategy[Event] = st.one_of(
     st.builds(e.ToolCalled, IDS, TEXTS, TEXTS),
     st.builds(e.ToolOutput, IDS, TEXTS),
     st.builds(e.ToolFinished, IDS, TEXTS, st.sampled_from(OUTCOMES), TEXTS),
+    st.builds(e.PicturesDrawn, IDS, st.tuples(TEXTS)),
     st.builds(e.ApprovalRequested, st.builds(e.Question, IDS, IDS, st.just("ask"), TEXTS)),
     st.builds(e.ApprovalDecided, st.builds(e.Answer, IDS, TEXTS)),
     st.builds(e.Retrying, TEXTS, st.floats(0, 100)),

@@ -28,6 +28,8 @@ export interface Tool {
   outcome: string;
   details: string;
   output: string;
+  /** Keys of what it drew that no cell shows. */
+  pictures: readonly string[];
 }
 
 /** The call that runs; one that is still being written where `called` is false. */
@@ -90,6 +92,7 @@ export type Request =
   | { do: 'prompt'; text: string }
   | { do: 'done'; id: string; value?: unknown; error?: string }
   | { do: 'left'; turn: number }
+  | { do: 'picture'; key: string }
   | { do: 'bye' };
 
 export interface Reply {
@@ -100,6 +103,9 @@ export interface Reply {
   protocol?: number;
   version?: string;
   kernel?: string;
+  /** Answered to `picture`; the data is base64. */
+  mime?: string;
+  data?: string;
 }
 
 export interface TurnEvent {

@@ -13,6 +13,8 @@ export interface Host {
   send(request: Request): void;
   /** Puts code into a new cell; absent where there is no notebook to put it in. */
   insert?(code: string): void;
+  /** Answers the address of a picture, or why there is none; absent where none can be had. */
+  picture?(key: string): Promise<{ src: string } | { trouble: string }>;
 }
 
 const NOTHING: Turn = {
@@ -56,7 +58,7 @@ export class TurnView {
     this.parts = [
       this.status,
       parts.tasks(),
-      new Work(insert),
+      new Work(insert, host.picture?.bind(host)),
       answer(insert),
       parts.reasoning(),
       new InFlight(),
@@ -113,7 +115,16 @@ function answer(insert?: (code: string) => void): parts.Part {
 function lost(turn: Turn, sentence: string): Turn {
   const { flight, tokens } = turn;
   const broken: Tool[] = flight
-    ? [{ ...flight, kind: 'tool', mark: '■', outcome: 'interrupted', details: 'not finished' }]
+    ? [
+        {
+          ...flight,
+          kind: 'tool',
+          mark: '■',
+          outcome: 'interrupted',
+          details: 'not finished',
+          pictures: []
+        }
+      ]
     : [];
   return {
     ...turn,

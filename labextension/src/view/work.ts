@@ -1,6 +1,7 @@
 import { drawn, grow, h } from './dom';
 import type { Flight, Said, Tool, Turn } from './model';
 import { Prose, verbatim } from './prose';
+import type { Host } from './view';
 
 /** Steps that stay in sight; those before them are folded. */
 const IN_SIGHT = 8;
@@ -12,7 +13,10 @@ export class Work {
   private readonly shown: { item: Said | Tool; el: HTMLElement }[] = [];
   readonly el = h('div', 'shiro-work', this.earlier);
 
-  constructor(private readonly insert?: (code: string) => void) {}
+  constructor(
+    private readonly insert?: Host['insert'],
+    private readonly picture?: Host['picture']
+  ) {}
 
   update(turn: Turn): void {
     this.draw(turn.work);
@@ -42,7 +46,9 @@ export class Work {
 
   private made(item: Said | Tool): HTMLElement {
     if (item.kind === 'tool') {
-      return card(item);
+      const { picture } = this;
+      const pictures = picture ? item.pictures.map(key => drawing(picture(key))) : [];
+      return h('div', '', card(item), ...pictures);
     }
     const prose = new Prose(this.insert);
     prose.update([item.html]);
@@ -57,6 +63,20 @@ function card(tool: Tool): HTMLElement {
   const output = tool.output ? verbatim(tool.output) : h('div', 'shiro-faint', 'no output');
   const el = h('details', 'shiro-card', line, output);
   el.dataset.outcome = tool.outcome;
+  return el;
+}
+
+function drawing(found: ReturnType<NonNullable<Host['picture']>>): HTMLElement {
+  const el = h('div', 'shiro-picture shiro-faint');
+  void found.then(picture => {
+    if ('src' in picture) {
+      const image = el.appendChild(h('img'));
+      image.alt = 'what the code drew';
+      image.src = picture.src;
+    } else {
+      el.textContent = picture.trouble;
+    }
+  });
   return el;
 }
 

@@ -6,6 +6,7 @@ import asyncio
 
 from pydantic import Field
 
+from ...core.events import PicturesDrawn
 from ...core.policy.subjects import Subject
 from ...core.tools.base import INPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
 from ..main_thread import JobInterrupted
@@ -73,7 +74,10 @@ class RunPython(Tool[RunPythonParameters]):
 
         running = asyncio.ensure_future(self._live.run(parameters.code, output))
         try:
-            return _answer(await asyncio.shield(running))
+            result = await asyncio.shield(running)
+            if result.pictures:
+                context.emit(PicturesDrawn(context.call_id, result.pictures))
+            return _answer(result)
         except JobInterrupted:
             return ToolResult("interrupted", DROPPED)
         except asyncio.CancelledError:
