@@ -63,25 +63,36 @@ export function closeInput(cell: Cell, kernel?: Kernel.IKernelConnection | null)
   }
 }
 
-/** Asks for what is left behind of each turn whose end did not reach its cell. */
+/**
+ * Asks for what is left behind of each turn whose end did not reach its cell.
+ *
+ * Of a cell that is the turn's own in this tab alone: another tab, or a copy of the notebook, has
+ * cells of the same id. Where the turn was seen in it is remembered over a reload, with the source
+ * that asked: the person may have written another since.
+ */
 function followEnds(connection: Connection, panel: NotebookPanel, turns: Turns): void {
-  const running = new Set<number>();
   const ended = new Set<number>();
+  const memory = (number: number) => `shiro:${panel.context.path}:${turns.kernel}:${number}`;
   const check = (number: number, id: string) => {
     const cell = codeCells(panel).find(each => each.id === id);
     const found = cell && find(cell, { kernel: turns.kernel, turn: number });
-    // A cell without it may have been cleared, or run again, by the person.
-    const missing = running.has(number) && cell?.executionState !== 'running';
+    const source = sessionStorage.getItem(memory(number));
+    sessionStorage.removeItem(memory(number));
+    const missing =
+      source === cell?.sharedModel.getSource() && cell?.executionState !== 'running';
     if (cell && connection.turns === turns && (found ? !found.mark.ended : missing)) {
       void connection.send({ do: 'left', turn: number });
     }
   };
   turns.follow((turn, number) => {
-    if (!turn.ended) {
-      running.add(number);
-    } else if (turn.cell && !ended.has(number)) {
+    if (turn.ended && turn.cell && !ended.has(number)) {
       ended.add(number);
       window.setTimeout(check, SETTLED, number, turn.cell);
+    } else if (turn.cell && sessionStorage.getItem(memory(number)) === null) {
+      const cell = codeCells(panel).find(({ id }) => id === turn.cell);
+      if (cell && find(cell, { kernel: turns.kernel, turn: number })) {
+        sessionStorage.setItem(memory(number), cell.sharedModel.getSource());
+      }
     }
   });
 }
