@@ -8,7 +8,7 @@ import { TurnView } from './view/view';
 interface Model {
   get(key: 'kernel'): string;
   get(key: 'turn'): number;
-  send(content: Request & { page: string }): void;
+  send(content: Request & { turn: number; page: string }): void;
   on(name: string, callback: (content: unknown) => void): void;
   off(name: string, callback: (content: unknown) => void): void;
 }
@@ -67,7 +67,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): Dispose {
 function overComm(model: Model, el: HTMLElement, { kernel, turn }: Place) {
   // One of several views of the model, perhaps.
   const page = Math.random().toString(36).slice(2);
-  const send = (request: Request): void => model.send({ ...request, page });
+  const send = (request: Request): void => model.send({ ...request, turn, page });
   const view = new TurnView({ send });
   const ready = (): void => send({ do: 'snapshot', turn });
   const turns = new Turns(kernel, ready);

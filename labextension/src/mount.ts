@@ -6,11 +6,15 @@ import { TurnView, type Host } from './view/view';
 const PICTURE = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 
 /** What a view of the connection's turns needs; a request that failed is said at the side. */
-export function hostOf(connection: Connection, more: Omit<Host, 'send'> = {}): Host {
+export function hostOf(
+  connection: Connection,
+  turn: number,
+  more: Omit<Host, 'send'> = {}
+): Host {
   return {
     ...more,
     send: request =>
-      void connection.send(request).then(reply => {
+      void connection.send(request.do === 'stop' ? { ...request, turn } : request).then(reply => {
         if (!reply.ok && reply.error) {
           Notification.error(reply.error, { autoClose: 5000 });
         }
@@ -62,8 +66,10 @@ export function serve(
   const mount: NonNullable<Window['shiro']>['mount'] = (el, { kernel, turn }) => {
     for (const connection of connections()) {
       if (connection.turns?.kernel === kernel) {
-        const host = hostOf(connection, { insert: code => insert(el, code) });
-        return show(el, connection, connection.turns, turn, host);
+        const host = hostOf(connection, turn, { insert: code => insert(el, code) });
+        const end = show(el, connection, connection.turns, turn, host);
+        void connection.send({ do: 'drawn', turn });
+        return end;
       }
     }
     return undefined;

@@ -147,7 +147,7 @@ export class ShiroPanel extends Widget {
   private onTurn(turn: Turn, number: number): void {
     const { connection, turns, insert } = this;
     if (!this.entries.has(number) && connection && turns) {
-      const host = hostOf(connection, { insert });
+      const host = hostOf(connection, number, { insert });
       const entry = new Entry(turn, el => show(el, connection, turns, number, host));
       const before = [...this.entries.values()].pop();
       if (before?.over) {

@@ -36,9 +36,8 @@ class Pages(Protocol):
         """The number of the newest turn, counted from the load."""
         ...
 
-    @property
-    def present(self) -> bool:
-        """Whether a page has said hello, and not good-bye."""
+    def draws(self, turn: int) -> bool:
+        """Whether a page has drawn the turn in its cell."""
         ...
 
     def handle(self, request: Any) -> object: ...
@@ -86,7 +85,7 @@ class LiveCell:
 
     @property
     def ready(self) -> bool:
-        return self._detach is not None or self._pages.present
+        return self._detach is not None or self._pages.draws(self._turn)
 
     def close(self) -> None:
         self._stop()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,13 +25,18 @@ FIELDS: dict[str, dict[str, type]] = {
     "hello": {"protocol": int, "version": str, "notebook": str},
     "snapshot": {"turn": int},
     "answer": {"question": str, "digest": str, "choice": str, "words": str},
-    "stop": {},
+    "drawn": {"turn": int},
+    "shown": {"question": str},
+    "stop": {"turn": int},
     "prompt": {"text": str},
     "done": {"id": str},
     "left": {"turn": int},
     "picture": {"key": str},
     "bye": {},
 }
+_UNSENDABLE = re.compile("[\ud800-\udfff]")
+# Of pages that vanished without a good-bye, too.
+PAGES_KEPT = 100
 NOT_STARTED = "The agent has not been started in this kernel: run %shiro in a cell."
 KERNEL_IS_OLDER = (
     "The page speaks a newer protocol than the kernel: upgrade shiro_jupyter where the kernel "
@@ -114,6 +120,8 @@ class Channel:
             self.pages.pop(page, None)
         elif request["do"] == "hello":
             self.pages[page] = Page(page, request["notebook"], next(self._count))
+            if len(self.pages) > PAGES_KEPT:
+                del self.pages[min(self.pages, key=lambda each: self.pages[each].active)]
         elif known:
             self.pages[page] = replace(known, active=next(self._count))
 
@@ -130,7 +138,10 @@ def wrong(request: Any) -> str:
     if not isinstance(what, str) or what not in FIELDS:
         return f"There is no such request: {what!r:.40}."
     for name, kind in {"page": str, **FIELDS[what]}.items():
-        if type(request.get(name)) is not kind:
+        value = request.get(name)
+        # What is sent back has to be what can be sent.
+        sent = name not in ("page", "notebook") or not _UNSENDABLE.search(str(value))
+        if type(value) is not kind or not sent:
             return f"{what} needs {name!r}, {'a whole number' if kind is int else 'a text'}."
     if what == "done" and type(request.get("error", "")) is not str:
         return "done takes 'error' as a text."

@@ -98,7 +98,6 @@ class Extension:
         return self._host is not None and self._host.main.busy
 
     def close(self) -> None:
-        self.channel.close()
         transforms = self.shell.input_transformer_manager
         for chain, ours in (
             (transforms.cleanup_transforms, verbatim_cell),
@@ -115,6 +114,7 @@ class Extension:
         self._put_back("cell", (SYNC, ASYNC))
         if self._host is not None:
             self._host.close()
+        self.channel.close()  # behind the ends of the turns
 
     # -- magics --------------------------------------------------------------------------
 

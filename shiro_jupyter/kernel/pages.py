@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..core.errors import ToolFailed
-from ..core.events import Answer, Event, TurnEnded, TurnStarted
+from ..core.events import Answer, Event, Question, TurnEnded, TurnStarted
 from ..core.workspace.clock import Clock
 from ..views.feed import Feed
 from ..views.page import About, PageView
@@ -21,7 +22,7 @@ from .pictures import Picture
 
 TICK_SECONDS = 0.1
 # How long a page that is on its way may take to say hello, and one that is there to do something.
-EXPECTED_SECONDS = 3.0
+EXPECTED_SECONDS = 5.0
 ASK_SECONDS = 15.0
 NO_PAGE = (
     "No page of JupyterLab has the notebook open: open it there, with the shiro_jupyter extension "
@@ -62,6 +63,8 @@ class Pages:
         # Those the channel knows, as this loop has heard of them: one that goes when it has been
         # shown a question goes after that question.
         self._there: set[str] = set()
+        self._drawn: set[int] = set()  # turns that a page draws in their cells
+        self._shown: set[str] = set()  # questions that a page shows
         self._sinks: list[tuple[Callable[[Message], object], int]] = []
         self._arrived = asyncio.Event()
         self._asked: dict[str, tuple[str, asyncio.Future[Any]]] = {}
@@ -91,6 +94,8 @@ class Pages:
             self.turn += 1
             self._cells.append(about().cell)
             self._runs = True
+            self._drawn.clear()
+            self._shown.clear()
         self._follow()
         self._view.apply(event, at)
         if isinstance(event, TurnEnded):
@@ -138,21 +143,20 @@ class Pages:
 
     # -- whether one is there --------------------------------------------------------------
 
-    async def reached(self) -> bool:
-        """Whether somebody sees the question of the turn at hand in a page. Waits a moment for
-        one that is on its way."""
-        if not self._seen() and expected():
-            try:
+    def draws(self, turn: int) -> bool:
+        """Whether a page has drawn the turn in its cell."""
+        return turn in self._drawn
+
+    async def reached(self, question: Question) -> bool:
+        """Whether a page shows the question: it says so itself, since one that has said hello may
+        have vanished, or may have no place to show it. Waits a moment for that."""
+        if self._view.following or expected():
+            with suppress(TimeoutError):
                 async with asyncio.timeout(EXPECTED_SECONDS):
-                    while not self._seen():
+                    while question.id not in self._shown:
                         self._arrived.clear()
                         await self._arrived.wait()
-            except TimeoutError:
-                return False
-        return self._seen()
-
-    def _seen(self) -> bool:
-        return self.present or any(turn == self.turn for _, turn in self._sinks)
+        return question.id in self._shown
 
     # -- something for a page to do --------------------------------------------------------
 
@@ -219,8 +223,14 @@ class Pages:
             case "answer":
                 answer = Answer(request["question"], request["choice"], request["words"])
                 self._answer(answer, request["digest"])
+            case "drawn":
+                self._drawn.add(request["turn"])
+            case "shown":
+                self._shown.add(request["question"])
+                self._arrived.set()
             case "stop":
-                self._interrupt()
+                if request["turn"] == self.turn:  # it may have ended in that moment
+                    self._interrupt()
             case "prompt":
                 self.prompted(page, request["text"])
             case "done":

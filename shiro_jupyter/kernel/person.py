@@ -37,7 +37,7 @@ class Person:
 
     shell: Any
     main: MainThread
-    elsewhere: Callable[[], Awaitable[bool]]
+    elsewhere: Callable[[Question], Awaitable[bool]]
     there: Callable[[], bool]
     owner: Callable[[], object]
     prompt: Callable[[], str]
@@ -45,7 +45,7 @@ class Person:
     interrupted: Callable[[], None]
 
     async def __call__(self, question: Question) -> Answer | None:
-        if await self.elsewhere():
+        if await self.elsewhere(question):
             await asyncio.Event().wait()  # until it is answered there, though the page may go
         if not self.there():
             return None

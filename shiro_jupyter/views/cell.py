@@ -26,7 +26,7 @@ from .static import left_behind, prompt_block, tool_line
 from .visible import one_line, output_text
 
 INTERVAL = 0.25  # seconds between two updates, at least
-PATIENCE = 3.0  # seconds that a page has to draw the turn before the display is updated instead
+PATIENCE = 5.0  # seconds that a page has to draw the turn before the display is updated instead
 # Bounds of one update, so that a long turn sends bytes in proportion to its length.
 ANSWER_SHOWN = 2_000
 OUTPUT_SHOWN = 600

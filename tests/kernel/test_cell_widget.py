@@ -69,6 +69,9 @@ class Page:
     def take(self, event: dict[str, Any]) -> None:
         self.events.append(event)
         self.turns.take(event)
+        for question in self.model["questions"]:
+            if question["id"] not in self.answered:
+                self.say("shown", question=question["id"])
         if self.answers:
             self.answer(self.answers)
 

@@ -38,6 +38,7 @@ class Terminal:
         ({"do": "format", "page": "p"}, "There is no such request: 'format'."),
         ({"do": ["x"], "page": "p"}, "There is no such request: ['x']."),
         ({"do": "stop"}, "stop needs 'page', a text."),
+        ({"do": "bye", "page": "\ud800"}, "bye needs 'page', a text."),
         ({"do": "snapshot", "page": "p", "turn": True}, "snapshot needs 'turn', a whole number."),
         ({"do": "prompt", "page": "p", "text": 7}, "prompt needs 'text', a text."),
         ({"do": "done", "page": "p", "id": "1", "error": {}}, "done takes 'error' as a text."),
@@ -58,10 +59,10 @@ def test_pages_come_and_go_and_the_active_one_is_known() -> None:
     channel.handle(HELLO)
     channel.handle({**HELLO, "page": "q", "notebook": "b.ipynb"})
     assert channel.pages["q"].active > channel.pages["p"].active
-    channel.handle({"do": "stop", "page": "p"})
+    channel.handle({"do": "stop", "page": "p", "turn": 1})
     assert channel.pages["q"].active < channel.pages["p"].active
     assert channel.pages["p"].notebook == "a.ipynb"
-    channel.handle({"do": "stop", "page": "stranger"})
+    channel.handle({"do": "stop", "page": "stranger", "turn": 1})
     channel.handle({"do": "bye", "page": "q"})
     assert list(channel.pages) == ["p"]
 

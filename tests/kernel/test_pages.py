@@ -10,7 +10,7 @@ import pytest
 
 from shiro_jupyter.core import events as e
 from shiro_jupyter.core.errors import ToolFailed
-from shiro_jupyter.core.events import Answer, Event
+from shiro_jupyter.core.events import Answer, Event, Question
 from shiro_jupyter.core.workspace.clock import SystemClock
 from shiro_jupyter.kernel import pages as module
 from shiro_jupyter.kernel.channel import PROTOCOL, Channel, Message
@@ -22,6 +22,7 @@ from tests.support.pages import FakePage, page_of
 from tests.support.patches import Follower
 from tests.support.scripts import runs, says, script
 
+QUESTION = Question("q1", "call", "approval", "Run it?")
 STARTED, ENDED = e.TurnStarted(1, "hi"), e.TurnEnded(1, "answered")
 
 
@@ -160,7 +161,10 @@ async def test_what_a_page_answers_and_stops_is_handed_over(stage: Stage) -> Non
     given = {"question": "q", "digest": "d", "choice": "allow", "words": ""}
     assert await stage.request("answer", **given) == {"ok": True}
     assert stage.answers == [(Answer("q", "allow"), "d")]
-    assert await stage.request("stop") == {"ok": True}
+    stage.emit(STARTED, ENDED, e.TurnStarted(2, "again"))
+    assert await stage.request("stop", turn=1) == {"ok": True}
+    assert stage.stopped == 0  # it was for one that has ended meanwhile
+    assert await stage.request("stop", turn=2) == {"ok": True}
     assert stage.stopped == 1
     assert not (await stage.request("prompt", text=" \n"))["ok"]
 
@@ -201,7 +205,7 @@ async def test_the_page_that_was_active_last_is_asked(stage: Stage) -> None:
     await stage.hello("q", "work/a.ipynb")
     await stage.hello("console", "")
     await stage.hello("other", "b.ipynb")
-    await stage.request("stop", "p")
+    await stage.request("stop", "p", turn=1)
     task, event = await asked(stage, notebook="/home/me/work/a.ipynb")
     assert (event["to"], event["op"], event["args"]) == ("p", "outline", {"deep": 1})
     assert event["notebook"] == "work/a.ipynb"
@@ -247,25 +251,13 @@ def test_a_page_on_its_way_is_waited_for(expecting: None) -> None:
     async def run() -> None:
         stage = Stage()
         stage.emit(STARTED)
-        waiting = asyncio.create_task(stage.pages.reached())
+        waiting = asyncio.create_task(stage.pages.reached(QUESTION))
         await asyncio.sleep(0.05)
         assert not waiting.done()
         await stage.hello()
-        assert await waiting is True
-
-    asyncio.run(run())
-
-
-def test_a_widget_of_the_turn_at_hand_reaches_the_person(expecting: None) -> None:
-    async def run() -> None:
-        stage = Stage()
-        stage.emit(STARTED, ENDED, e.TurnStarted(2, "again"))
-        waiting = asyncio.create_task(stage.pages.reached())
-        detach = stage.pages.attach(lambda event: None, 1)
         await asyncio.sleep(0.05)
-        assert not waiting.done()  # that of an earlier turn does not
-        detach()
-        stage.pages.attach(lambda event: None, 2)
+        assert not waiting.done()  # it may have no place to show it
+        await stage.request("shown", question=QUESTION.id)
         assert await waiting is True
 
     asyncio.run(run())
@@ -275,7 +267,7 @@ def test_it_is_not_waited_for_long(expecting: None, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "EXPECTED_SECONDS", 0.05)
 
     async def run() -> None:
-        assert await Stage().pages.reached() is False
+        assert await Stage().pages.reached(QUESTION) is False
 
     asyncio.run(run())
 
@@ -283,7 +275,7 @@ def test_it_is_not_waited_for_long(expecting: None, monkeypatch: pytest.MonkeyPa
 @on_a_loop
 async def test_where_none_is_expected_nothing_is_waited_for(stage: Stage) -> None:
     async with asyncio.timeout(0.05):
-        assert await stage.pages.reached() is False
+        assert await stage.pages.reached(QUESTION) is False
 
 
 # -- real kernels ----------------------------------------------------------------------------
@@ -368,6 +360,15 @@ def test_a_question_of_the_models_takes_a_choice_or_words(
     assert "So be it." in kernel.finish(cell, stdin=never).stdout
     (call,) = page.ended("which")["work"]
     assert (choice or words) in call["output"]
+
+
+@pytest.mark.kernel
+def test_where_the_page_shows_nothing_a_line_of_input_asks(kernel: Kernel, page: FakePage) -> None:
+    """A page that vanished without a good-bye, or has no place for the question."""
+    page.sees = False
+    prompts: list[str] = []
+    outputs = kernel.run("%shiro sum", stdin=lambda prompt: (prompts.append(prompt), "y")[1])
+    assert len(prompts) == 1 and "It is 42." in outputs.stdout
 
 
 @pytest.mark.kernel

@@ -81,7 +81,7 @@ class Cell:
         self.questions = Questions(self.events.append, [person])
         self._asking: asyncio.Task[Answer | None] | None = None
 
-    async def _elsewhere(self) -> bool:
+    async def _elsewhere(self, question: Question) -> bool:
         return self.page
 
     def _interrupted(self) -> None:

@@ -26,10 +26,13 @@ class FakePage:
     events: list[Message] = field(default_factory=list)
     statuses: list[tuple[str, str]] = field(default_factory=list)  # of which request, which
     follower: Follower = field(default_factory=Follower)
+    sees: bool = True  # else it has no place to show anything
+    shown: set[str] = field(default_factory=set)
 
     def request(self, do: str, **fields: Any) -> Message:
         """Send a request; the content of its reply."""
-        content = {"do": do, "page": self.name, **fields}
+        newest = {"turn": max(self.follower.models, default=0)} if do == "stop" else {}
+        content = {"do": do, "page": self.name, **newest, **fields}
         message = self.client.session.msg("shiro_request", content)
         self.client.control_channel.send(message)
         while True:
@@ -77,7 +80,15 @@ class FakePage:
             if content["kind"] == "turn":
                 self.follower.take(content)
                 assert not self.follower.gaps, f"a gap before {content}"
+                self.show()
         return True
+
+    def show(self) -> None:
+        """Say which questions the person sees, once each."""
+        for question in self.newest().get("questions", ()) if self.sees else ():
+            if question["id"] not in self.shown:
+                self.shown.add(question["id"])
+                self.request("shown", question=question["id"])
 
     def take_for(self, seconds: float) -> None:
         """Take in all that comes for so long."""

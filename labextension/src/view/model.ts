@@ -88,7 +88,9 @@ export type Request =
   | { do: 'hello'; protocol: number; version: string; notebook: string }
   | { do: 'snapshot'; turn: number }
   | { do: 'answer'; question: string; digest: string; choice: string; words: string }
-  | { do: 'stop' }
+  | { do: 'drawn'; turn: number }
+  | { do: 'shown'; question: string }
+  | { do: 'stop'; turn?: number }
   | { do: 'prompt'; text: string }
   | { do: 'done'; id: string; value?: unknown; error?: string }
   | { do: 'left'; turn: number }

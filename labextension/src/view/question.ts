@@ -28,6 +28,7 @@ export class Questions {
         const box = new QuestionBox(question, this.send);
         this.boxes.set(key, box);
         this.el.append(box.el);
+        box.shown();
       }
     }
   }
@@ -39,6 +40,7 @@ class QuestionBox {
   private readonly said = h('span', 'shiro-faint');
   private readonly field = h('input', 'shiro-field');
   private timer = 0;
+  private watch: ResizeObserver | undefined;
   private open = false;
 
   constructor(
@@ -69,7 +71,24 @@ class QuestionBox {
     this.hold(SETTLES, '', '');
   }
 
+  /** Says that the person can see it, as soon as that is so: else they are asked elsewhere. */
+  shown(): void {
+    const say = (): boolean => {
+      const visible = this.el.getClientRects().length > 0;
+      if (visible) {
+        this.send({ do: 'shown', question: this.question.id });
+        this.watch?.disconnect();
+      }
+      return visible;
+    };
+    if (!say()) {
+      this.watch = new ResizeObserver(say);
+      this.watch.observe(this.el);
+    }
+  }
+
   dispose(): void {
+    this.watch?.disconnect();
     clearTimeout(this.timer);
     if (this.el.contains(document.activeElement)) {
       // The keys that follow were meant for the question: a notebook would take them for its own,
