@@ -36,6 +36,11 @@ class Pages(Protocol):
         """The number of the newest turn, counted from the load."""
         ...
 
+    @property
+    def present(self) -> bool:
+        """Whether a page has said hello, and not good-bye."""
+        ...
+
     def draws(self, turn: int) -> bool:
         """Whether a page has drawn the turn in its cell."""
         ...
