@@ -68,18 +68,20 @@ export function closeInput(cell: Cell, kernel?: Kernel.IKernelConnection | null)
  *
  * Of a cell that is the turn's own in this tab alone: another tab, or a copy of the notebook, has
  * cells of the same id. Where the turn was seen in it is remembered over a reload, with the source
- * that asked: the person may have written another since.
+ * that asked: the person may have written another since, or run it again.
  */
 function followEnds(connection: Connection, panel: NotebookPanel, turns: Turns): void {
   const ended = new Set<number>();
+  const counts = new Map<number, number | null>();
   const memory = (number: number) => `shiro:${panel.context.path}:${turns.kernel}:${number}`;
   const check = (number: number, id: string) => {
     const cell = codeCells(panel).find(each => each.id === id);
     const found = cell && find(cell, { kernel: turns.kernel, turn: number });
     const source = sessionStorage.getItem(memory(number));
     sessionStorage.removeItem(memory(number));
+    const same = !counts.has(number) || counts.get(number) === cell?.executionCount;
     const missing =
-      source === cell?.sharedModel.getSource() && cell?.executionState !== 'running';
+      same && source === cell?.sharedModel.getSource() && cell?.executionState !== 'running';
     if (cell && connection.turns === turns && (found ? !found.mark.ended : missing)) {
       void connection.send({ do: 'left', turn: number });
     }
@@ -88,10 +90,11 @@ function followEnds(connection: Connection, panel: NotebookPanel, turns: Turns):
     if (turn.ended && turn.cell && !ended.has(number)) {
       ended.add(number);
       window.setTimeout(check, SETTLED, number, turn.cell);
-    } else if (turn.cell && sessionStorage.getItem(memory(number)) === null) {
+    } else if (turn.cell && !turn.ended && !counts.has(number)) {
       const cell = codeCells(panel).find(({ id }) => id === turn.cell);
       if (cell && find(cell, { kernel: turns.kernel, turn: number })) {
         sessionStorage.setItem(memory(number), cell.sharedModel.getSource());
+        counts.set(number, cell.executionCount);
       }
     }
   });
