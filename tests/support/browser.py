@@ -24,6 +24,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 from playwright.sync_api import Page as Dom
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from .kernels import ROOT
 from .lab import Lab
@@ -58,6 +59,7 @@ window.labTest = {
       jupyterapp.shell.currentWidget === panel && kernel.connectionStatus === 'connected' &&
       statuses.includes(kernel.status);
   },
+  ask(path) { this.kernel(path)?.requestKernelInfo(); },
   run(path, command, at) {
     const notebook = this.panel(path).content, run = this.runs.push(false) - 1;
     notebook.deselectAll();
@@ -160,8 +162,17 @@ class Page:
         self.ready(*statuses)
 
     def ready(self, *statuses: str) -> None:
-        """Wait until the notebook is in front and its kernel in one of these states."""
-        self.until("labTest.ready(...arg)", [self.notebook, statuses or ("idle",)])
+        """Wait until the notebook is in front and its kernel in one of these states.
+
+        Of a kernel that took long to listen Lab has missed the first state, and knows none until
+        the kernel says something: then it is asked something.
+        """
+        condition, arg = "labTest.ready(...arg)", [self.notebook, statuses or ("idle",)]
+        try:
+            self.until(condition, arg, TIMEOUT / 2)
+        except PlaywrightTimeout:
+            self.dom.evaluate("path => labTest.ask(path)", self.notebook)
+            self.until(condition, arg)
 
     def reload(self, *statuses: str) -> None:
         """As a person who presses F5. Of a kernel whose main thread is taken, Lab knows nothing
