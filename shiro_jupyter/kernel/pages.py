@@ -11,8 +11,9 @@ from typing import Any
 from ..core.errors import ToolFailed
 from ..core.events import Answer, Event, Question, TurnEnded, TurnStarted
 from ..core.workspace.clock import Clock
+from ..views.cell import PATIENCE
 from ..views.feed import Feed
-from ..views.page import About, PageView
+from ..views.page import INTERVAL, About, PageView
 from ..views.state import TurnState
 from ..views.static import left_behind
 from ..views.visible import visible
@@ -20,9 +21,9 @@ from .channel import Channel, Message, Page
 from .owner import CURRENT
 from .pictures import Picture
 
-TICK_SECONDS = 0.1
+TICK_SECONDS = INTERVAL
 # How long a page that is on its way may take to say hello, and one that is there to do something.
-EXPECTED_SECONDS = 5.0
+EXPECTED_SECONDS = PATIENCE
 ASK_SECONDS = 15.0
 NO_PAGE = (
     "No page of JupyterLab has the notebook open: open it there, with the shiro_jupyter extension "
