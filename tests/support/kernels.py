@@ -68,6 +68,7 @@ class Kernel:
     # What came for other requests: of a cell that has ended, or of nobody's.
     others: list[dict[str, Any]] = field(default_factory=list)
     replies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ended: dict[str, Outputs] = field(default_factory=dict)  # of each request
 
     def run(
         self,
@@ -132,6 +133,7 @@ class Kernel:
             self.replies[reply["parent_header"].get("msg_id", "")] = reply["content"]
         outputs.reply = self.replies.pop(request)
         outputs.status = outputs.reply["status"]
+        self.ended[request] = outputs
         return outputs
 
     def _took(
@@ -149,8 +151,9 @@ class Kernel:
         return bool(newest) and newest[0]["content"].get("execution_state") == "idle"
 
     def later(self, request: str, text: str, timeout: float = 30) -> Outputs:
-        """What came for a request after its cell had ended, up to this printed text."""
-        outputs = Outputs()
+        """What came for a request whose cell has ended, up to this printed text: a turn in the
+        background may print it before that end or after."""
+        outputs = self.ended[request]
         deadline = time.monotonic() + timeout
         while text not in outputs.stdout:
             assert time.monotonic() < deadline, outputs.messages
