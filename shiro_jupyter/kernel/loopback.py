@@ -7,12 +7,16 @@ that runs, and a cell that serves a turn takes the jobs first, whichever comes s
 from __future__ import annotations
 
 import asyncio
+import queue
 from collections.abc import Callable
 from typing import Any
 
 CODE = "get_ipython()._shiro_extension.host.main.drain_blocking()"
 AWAITED_CODE = "await get_ipython()._shiro_extension.host.main.drain()"
 PAUSE_SECONDS = 0.05  # before the second try
+# ipykernel 7.0 to 7.3 may leave a request unread until somebody connects (its issue 1554): so we
+# connect, first after this long, then after twice as long each time. A cell may as well just run.
+NUDGE_SECONDS = 1.0
 
 
 class Loopback:
@@ -60,6 +64,7 @@ class Loopback:
         client: Any = AsyncKernelClient(connection_file=self._connection_file())
         client.load_connection_file()
         client.start_channels(shell=True, iopub=False, stdin=False, hb=False, control=False)
+        nudges: list[Any] = []
         try:
             request = client.execute(
                 AWAITED_CODE if self._awaits() else CODE,
@@ -69,8 +74,14 @@ class Loopback:
                 stop_on_error=False,
             )
             while True:
-                reply = await client.get_shell_msg()
+                try:
+                    reply = await client.get_shell_msg(timeout=NUDGE_SECONDS * 2 ** len(nudges))
+                except queue.Empty:
+                    nudges.append(client.connect_shell())
+                    continue
                 if reply["parent_header"].get("msg_id") == request:
                     return str(reply["content"]["status"])
         finally:
+            for nudge in nudges:
+                nudge.close(linger=0)
             client.stop_channels()

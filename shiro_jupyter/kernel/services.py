@@ -374,7 +374,7 @@ class Services:
         while owner.ticks:
             await asyncio.sleep(TICK_SECONDS)
             if owner.started:
-                owner.tick(self.clock.monotonic())
+                self.feed.tick(owner)
 
     def _notice(self, text: str) -> None:
         self.emit(Notice(text))

@@ -17,6 +17,12 @@ class View(Protocol):
     def apply(self, event: Event, at: float) -> None: ...
 
 
+class Ticked(View, Protocol):
+    """A view that shows how long something takes."""
+
+    def tick(self, at: float) -> None: ...
+
+
 class Feed:
     """An append-only list of events; a view that comes late is given what it missed.
 
@@ -50,9 +56,17 @@ class Feed:
                 break
         return lambda: self._drop(view)
 
+    def tick(self, view: Ticked) -> None:
+        """Tell a view what time it is, if it still follows."""
+        if any(each is view for each in self._views):
+            self._guarded(view, lambda: view.tick(self._clock()))
+
     def _give(self, view: View, event: Event, at: float) -> bool:
+        return self._guarded(view, lambda: view.apply(event, at))
+
+    def _guarded(self, view: View, call: Callable[[], object]) -> bool:
         try:
-            view.apply(event, at)
+            call()
         except Exception:
             log.exception("the view %s broke and is dropped", type(view).__name__)
             self._drop(view)

@@ -18,6 +18,8 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
+from .nudge import nudged
+
 ROOT = Path(__file__).parents[2]
 # An interpreter with the oldest ipykernel of the current major version.
 OLDEST = os.environ.get("SHIRO_OLDEST_PYTHON", str(ROOT / ".venv-oldest" / "bin" / "python"))
@@ -197,8 +199,9 @@ def running_kernel(
         client = manager.blocking_client()
         client.start_channels()
         try:
-            client.wait_for_ready(timeout=60)
-            yield Kernel(manager, client, folder or Path(own))
+            with nudged(Path(own)):
+                client.wait_for_ready(timeout=60)
+                yield Kernel(manager, client, folder or Path(own))
         finally:
             client.stop_channels()
             manager.shutdown_kernel(now=True)

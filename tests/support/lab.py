@@ -19,6 +19,7 @@ import nbformat
 import psutil
 
 from .kernels import OLDEST, ROOT, SIX
+from .nudge import nudged
 
 EXTENSION = ROOT / "shiro_jupyter" / "labextension" / "package.json"
 START = 60.0  # seconds that the server may take to be up
@@ -174,7 +175,8 @@ def _served(own: Path, folder: Path) -> Iterator[tuple[str, psutil.Process]]:
             command, env=environment, cwd=folder, stdout=output, stderr=subprocess.STDOUT
         )
     try:
-        yield _address(server, runtime, log), server
+        with nudged(runtime):
+            yield _address(server, runtime, log), server
     finally:
         children = server.children(recursive=True) if server.is_running() else []
         server.terminate()

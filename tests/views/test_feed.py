@@ -52,6 +52,26 @@ def test_a_view_that_breaks_is_dropped_and_logged_once(caplog: pytest.LogCapture
     assert [record.exc_info is not None for record in caplog.records] == [True, True]
 
 
+def test_a_view_that_breaks_at_a_tick_is_dropped_too(caplog: pytest.LogCaptureFixture) -> None:
+    class Clock(Recorder):
+        ticks: tuple[float, ...] = ()
+
+        def tick(self, at: float) -> None:
+            self.ticks += (at,)
+            if len(self.ticks) == 2:
+                raise ValueError("no more")
+
+    source, view = feed(), Clock()
+    source.tick(view)
+    source.subscribe(view)
+    with caplog.at_level(logging.ERROR, "shiro"):
+        for _ in range(3):
+            source.tick(view)
+        source.emit(e.StepStarted(1))
+    assert view.ticks == (0, 1) and view.seen == []
+    assert [record.exc_info is not None for record in caplog.records] == [True]
+
+
 def test_a_view_may_leave() -> None:
     source, view, other = feed(), Recorder(), Recorder()
     leave = source.subscribe(view)
