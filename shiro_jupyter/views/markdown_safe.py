@@ -111,7 +111,9 @@ def _parser() -> MarkdownIt:
 
 def _parsed(text: str) -> list[Token] | None:
     """None where the text is to be shown verbatim."""
-    if len(text) > LONGEST or _TOO_NESTED.search(text):
+    # Marks that may open or close something, by the thousand: seconds of work, and no text.
+    marks = sum(map(text.count, "[*_~"))
+    if len(text) > LONGEST or marks > 500 + len(text) // 8 or _TOO_NESTED.search(text):
         return None
     tokens = _parser().parse(text)
     # The parser drops what lies deeper than its limit.
@@ -283,9 +285,7 @@ _RULERS = {"left": ":--", "right": "--:", "center": ":-:"}
 
 
 def _joined(blocks: list[_Block]) -> str:
-    parts: list[str] = []
-    for block in blocks:
-        parts += [block.text, "\n" if block.tight else "\n\n"]
+    parts = [part for text, tight in blocks for part in (text, "\n" if tight else "\n\n")]
     return "".join(parts[:-1])
 
 
@@ -384,10 +384,8 @@ def _align(token: Token) -> str:
 
 
 def _prefixed(text: str, first: str, rest: str) -> str:
-    lines = text.split("\n")
-    return "\n".join(
-        [first + lines[0], *(rest + line if line else rest.rstrip() for line in lines[1:])]
-    )
+    head, *more = text.split("\n")
+    return "\n".join([first + head, *(rest + line if line else rest.rstrip() for line in more)])
 
 
 def _language(info: str) -> str:

@@ -44,6 +44,7 @@ class Shell:
 
     def close(self) -> None:
         self._socket.disable_monitor()
+        self._monitor.close()
         self._socket.close()
 
 
