@@ -65,6 +65,7 @@ export class Connection implements IDisposable {
     context.statusChanged.connect(this.onStatus, this);
     context.connectionStatusChanged.connect(this.onConnection, this);
     context.iopubMessage.connect(this.onMessage, this);
+    context.propertyChanged.connect(this.onProperty, this);
     context.disposed.connect(this.dispose, this);
     window.addEventListener('pagehide', this.leave);
     this.begin();
@@ -199,6 +200,13 @@ export class Connection implements IDisposable {
   private onConnection(_: unknown, status: Kernel.ConnectionStatus): void {
     // What came meanwhile is lost: a hello brings the present state.
     if (status === 'connected' && (this.turns || this.remembered)) {
+      void this.greet();
+    }
+  }
+
+  /** A hello tells the kernel where the notebook is now. */
+  private onProperty(_: unknown, property: string): void {
+    if (property === 'path' && this.turns) {
       void this.greet();
     }
   }

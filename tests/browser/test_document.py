@@ -174,6 +174,17 @@ def test_outputs_of_code_that_ran_for_a_cell_are_shown_in_it(lab: Lab, page: Pag
     assert page.dom.title() != "owned"
 
 
+def test_a_notebook_is_found_under_its_new_name(lab: Lab, page: Page) -> None:
+    doc = opened(lab, page, "draft.ipynb", "a = 1")
+    assert doc.ask("outline()")["path"] == "draft.ipynb"
+    named = "async path => { await labTest.panel(path).context.rename('final.ipynb'); }"
+    page.dom.evaluate(named, "draft.ipynb")
+    doc.notebook = page.notebook = "final.ipynb"
+    paths = "{each.notebook for each in services.pages._channel.pages.values()}"
+    doc.evaluate(f"print('yes' if {paths} == {{'final.ipynb'}} else '')")
+    assert doc.ask("outline()")["path"] == "final.ipynb"
+
+
 def test_undo_takes_back_one_change_at_a_time(lab: Lab, page: Page) -> None:
     doc = opened(lab, page, "undo.ipynb", "one", "two")
     first = doc.ids
