@@ -60,6 +60,22 @@ def test_a_restarted_kernel_leaves_what_was_seen(lab: Lab, page: Page) -> None:
     assert_gone(page, "The kernel was restarted: this turn ended there.")
 
 
+def test_a_kernel_restarted_amid_a_run_is_idle_then(lab: Lab, page: Page) -> None:
+    page.open(lab.notebook("amid.ipynb", [LOAD, "%shiro draw", "1", "2"]))
+    page.run_all()
+    allow(page)
+    page.dom.get_by_role("menuitem", name="Kernel", exact=True).click()
+    page.dom.locator(".lm-Menu-itemLabel").get_by_text("Restart Kernel…", exact=True).click()
+    page.dom.locator(".jp-Dialog button.jp-mod-accept").click()
+    expect(page.output(1)).to_contain_text("The kernel was restarted: this turn ended there.")
+    page.ready("idle")
+    page.screenshot("amid")
+    expect(page.indicator).to_have_attribute("data-status", "idle")
+    assert lab.state(page.kernel_id) == "idle"
+    page.run(2)
+    assert page.text(2).strip().endswith("1")
+
+
 def assert_gone(page: Page, said: str) -> None:
     """Cell, panel and file say so of the turn, nothing of it moves, and a new one can be asked."""
     expect(page.output(1).locator(".shiro-turn")).to_have_count(0)

@@ -78,5 +78,26 @@ def test_two_pages_show_a_question_and_either_answers_it(
         expect(place).to_contain_text("It is done.")
     page.run(2)
     assert page.text(2).strip().endswith("(1, 2)")
+    # The cell of the other tab was never run there: what it shows, and saves, stays its own.
+    other.dom.wait_for_timeout(3_000)  # twice what a page waits for an end to come by itself
+    assert other.text(1).strip() == ""
     assert not page.errors and not other.errors
     other.dom.close()
+
+
+def test_a_cell_that_is_run_again_keeps_what_is_newer(lab: Lab, page: Page) -> None:
+    page.open(lab.notebook("again.ipynb", [LOAD, "%shiro twice &"]))
+    panel = page.panel()
+    page.run(0, 1)
+    expect(question(panel)).to_contain_text("first = 1")
+    page.dom.evaluate(
+        "path => labTest.panel(path).content.widgets[1].model.sharedModel.setSource(\"'newer'\")",
+        page.notebook,
+    )
+    page.run(1)
+    for code in "first = 1", "second = 2":
+        question(panel).filter(has_text=code).locator(".shiro-allow").click()
+    expect(panel).to_contain_text("It is done.")
+    page.dom.wait_for_timeout(3_000)
+    assert page.text(1).split() == ["[3]:", "'newer'"]
+    assert len(page.saved().cells[1].outputs) == 1

@@ -902,7 +902,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps=STEPS, cut=st.none() | st.integers(0, 25))
 def test_whatever_happens_a_turn_ends_once_and_can_be_sent_again(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], cut: int | None

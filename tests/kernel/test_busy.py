@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.support.kernels import Kernel, interpreters, running_kernel
-from tests.support.pages import FakePage, page_of
+from tests.support.kernels import Kernel
+from tests.support.pages import FakePage
 
 pytestmark = pytest.mark.kernel
 
 SLEEPS = "import time; time.sleep(1.2)"
-
-
-@pytest.fixture(scope="module", params=interpreters())
-def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
-    with running_kernel(request.param) as kernel:
-        yield kernel
-
-
-@pytest.fixture(scope="module")
-def page(kernel: Kernel) -> Iterator[FakePage]:
-    with page_of(kernel) as page:
-        yield page
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -16,8 +15,8 @@ from shiro_jupyter.kernel.channel import (
     Channel,
 )
 from shiro_jupyter.version import VERSION
-from tests.support.kernels import Kernel, interpreters, running_kernel
-from tests.support.pages import FakePage, page_of
+from tests.support.kernels import Kernel
+from tests.support.pages import FakePage
 
 HELLO = {"do": "hello", "protocol": PROTOCOL, "version": "", "page": "p", "notebook": "a.ipynb"}
 
@@ -71,18 +70,6 @@ def test_a_widget_is_no_page() -> None:
     channel = Channel(Terminal())
     assert channel.handle(HELLO, listens=False)["ok"]
     assert channel.pages == {}
-
-
-@pytest.fixture(scope="module", params=interpreters())
-def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
-    with running_kernel(request.param) as kernel:
-        yield kernel
-
-
-@pytest.fixture(scope="module")
-def page(kernel: Kernel) -> Iterator[FakePage]:
-    with page_of(kernel) as page:
-        yield page
 
 
 @pytest.mark.kernel

@@ -447,3 +447,41 @@ def test_a_reloaded_page_is_given_what_a_turn_left(kernel: Kernel, page: FakePag
     (left,) = page.until(lambda: page.of("left"))
     assert (left["turn"], left["cell"]) == (turn, "cell-9")
     assert "It is 42." in left["bundle"]["text/markdown"]
+
+
+@pytest.mark.kernel
+def test_an_unloading_tells_of_the_ends_before_it_is_gone(kernel: Kernel, page: FakePage) -> None:
+    kernel.run("a = %shiro silent &\nb = %shiro sum &", stdin=never)
+    page.shows(phase="thinking")
+    kernel.run("%reload_ext shiro_jupyter\nhost = get_ipython()._shiro_extension.host")
+    kernel.run("services = host.services")
+    page.until(lambda: page.of("here"))
+    gone = page.events.index(*page.of("gone"))
+    token = page.events[gone]["kernel"]
+    turns = [each for each in page.events if each["kind"] == "turn" and each["kernel"] == token]
+    assert page.newest()["ended"]["outcome"] == "interrupted"
+    assert turns and page.events.index(turns[-1]) < gone
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("choice", ["allow", "deny"])
+def test_of_two_pages_that_answer_at_once_one_is_heard(
+    kernel: Kernel, page: FakePage, choice: str
+) -> None:
+    with page_of(kernel, "page-2") as other:
+        other.hello()
+        cell = kernel.send("%shiro sum")
+        question = page.question()
+        assert other.question() == question
+        # Both are on their way before either reply: which is heard is the kernel's to say.
+        for each, chosen in (page, choice), (other, "deny" if choice == "allow" else "allow"):
+            given = {"question": question["id"], "digest": question["digest"], "words": ""}
+            content = {"do": "answer", "page": each.name, "choice": chosen, **given}
+            message = each.client.session.msg("shiro_request", content)
+            each.client.control_channel.send(message)
+        ended = page.ended("sum")
+        outputs = kernel.finish(cell, stdin=never)
+        ran = "in code\n" in outputs.stdout
+        outcomes = [each["outcome"] for each in ended["work"] if each["kind"] == "tool"]
+        assert outcomes == (["ok"] if ran else ["refused"])
+        other.request("bye")

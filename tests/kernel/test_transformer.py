@@ -69,7 +69,7 @@ def test_a_cell_arrives_as_typed(shell: InteractiveShell, prompt: str) -> None:
 
 # Python 3.12 and newer read no source that holds a NUL.
 @given(text=st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"])))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_line_arrives_as_typed(shell: InteractiveShell, text: str) -> None:
     source = shell.transform_cell(f"%shiro q{text}\n" if text[:1].isspace() else f"%shiro {text}")
     if text[:1].isspace():

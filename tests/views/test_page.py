@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shiro_jupyter.core import events as e
@@ -246,7 +246,6 @@ def test_nothing_of_a_model_or_a_tool_gets_out_as_it_stands() -> None:
 # -- what is sent -----------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(ANY_EVENT, st.floats(0, 0.3), st.booleans()), max_size=40),
     st.sampled_from(["answered", "interrupted", "limited", "failed"]),

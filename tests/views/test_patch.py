@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shiro_jupyter.views.patch import diff
@@ -26,7 +26,6 @@ def same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-@settings(deadline=None)
 @given(TREES, TREES)
 def test_a_patch_makes_the_new_value_of_the_old(old: Any, new: Any) -> None:
     before = json.dumps(old)
@@ -36,7 +35,6 @@ def test_a_patch_makes_the_new_value_of_the_old(old: Any, new: Any) -> None:
     assert json.dumps(old) == before
 
 
-@settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS)
 def test_texts_that_begin_alike(start: str, old: str, new: str) -> None:
     start *= 5
@@ -48,7 +46,6 @@ def test_texts_that_begin_alike(start: str, old: str, new: str) -> None:
         assert len(json.dumps(patch)) <= len(json.dumps({"=": start + new}))
 
 
-@settings(deadline=None)
 @given(TREES)
 def test_an_equal_value_is_no_patch(value: Any) -> None:
     assert diff(value, value) is None

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shiro_jupyter.views.markdown_safe import html_blocks, to_html
@@ -17,7 +17,6 @@ BITS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(BITS, st.booleans()), max_size=30))
 def test_a_stream_cut_anywhere_gives_the_html_of_the_whole(bits: list[tuple[str, bool]]) -> None:
     blocks, text, shown = Blocks(), "", [""]

@@ -239,7 +239,7 @@ def is_bash_4() -> bool:
 
 
 @pytest.mark.skipif(not is_bash_4(), reason="needs a bash 4, which tells what it would run")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.lists(st.sampled_from([*PIECES, " ", " "]), max_size=9).map("".join),
