@@ -12,7 +12,7 @@ import {
 } from '@jupyterlab/notebook';
 import { Connection, type Addressed } from './connection';
 import { LiveDocument } from './document';
-import { announce, serve } from './mount';
+import { drawTurns } from './mount';
 import { closeInput, tend } from './outputs';
 import { ShiroPanel } from './panel';
 
@@ -53,8 +53,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
         notebooks.delete(notebook);
         connection.dispose();
       });
-      connection.changed.connect(() => connection.turns && announce());
       connection.addressed.connect((_, event) => void answer(connection, document, event));
+      drawTurns(notebook, connection, (code, after) => insertCode(document, after, code));
       tend(connection, notebook);
       return { connection, document };
     };
@@ -79,17 +79,6 @@ const plugin: JupyterFrontEndPlugin<void> = {
       closeInput(cell, panel?.sessionContext.session?.kernel);
     });
     front();
-
-    serve(
-      () => [...notebooks.values()].map(({ connection }) => connection),
-      (el, code) => {
-        const notebook = tracker.find(({ node }) => node.contains(el));
-        const cell = notebook?.content.widgets.find(({ node }) => node.contains(el));
-        if (notebook) {
-          insertCode(follow(notebook).document, cell?.model.id, code);
-        }
-      }
-    );
 
     app.shell.add(panel, 'right', { rank: 900 });
     restorer?.add(panel, panel.id);

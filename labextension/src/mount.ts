@@ -1,8 +1,15 @@
 import { Notification } from '@jupyterlab/apputils';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { IRenderMime } from '@jupyterlab/rendermime';
+import { Panel } from '@lumino/widgets';
 import type { Connection } from './connection';
 import type { Turns } from './view/turns';
 import { TurnView, type Host } from './view/view';
 
+/** The type under which the bundle of a live view names its turn. */
+export const TURN = 'application/vnd.shiro.turn+json';
+/** Before the widget, which is there for pages without us; the manager of widgets takes -10. */
+const RANK = -100;
 const PICTURE = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 
 /** What a view of the connection's turns needs; a request that failed is said at the side. */
@@ -52,33 +59,63 @@ export function show(
   };
 }
 
-/**
- * Lets the widgets in cells find the turns of `connections`, as `window.shiro.mount`.
- *
- * There is nothing in it to send with: only a person's press sends, from a view.
- *
- * @param insert - Puts code into a new cell below the one that `el` stands in.
- */
-export function serve(
-  connections: () => Iterable<Connection>,
-  insert: (el: HTMLElement, code: string) => void
-): void {
-  const mount: NonNullable<Window['shiro']>['mount'] = (el, { kernel, turn }) => {
-    for (const connection of connections()) {
-      if (connection.turns?.kernel === kernel) {
-        const host = hostOf(connection, turn, { insert: code => insert(el, code) });
-        const end = show(el, connection, connection.turns, turn, host);
-        void connection.send({ do: 'drawn', turn });
-        return end;
-      }
-    }
-    return undefined;
-  };
-  window.shiro = Object.freeze({ mount });
-  announce();
+/** What the bundle of a live view holds for this page. */
+interface Place {
+  /** The token of the kernel. */
+  kernel: string;
+  turn: number;
 }
 
-/** A widget that found no connection may find one now. */
-export function announce(): void {
-  window.dispatchEvent(new Event('shiro-page'));
+/** Draws the turns of a notebook's kernel in the cells where they were asked. */
+export function drawTurns(
+  { content }: NotebookPanel,
+  connection: Connection,
+  insert: (code: string, after?: string) => void
+): void {
+  const { rendermime } = content;
+  const insertBelow = (el: HTMLElement, code: string) =>
+    insert(code, content.widgets.find(({ node }) => node.contains(el))?.model.id);
+  const createRenderer = () =>
+    new TurnOutput(connection, insertBelow, rendermime.createRenderer('text/html'));
+  rendermime.addFactory({ safe: true, mimeTypes: [TURN], createRenderer }, RANK);
+}
+
+/** The output of a turn that goes on: its view; until its kernel has been heard, its html. */
+class TurnOutput extends Panel implements IRenderMime.IRenderer {
+  private place: Place | undefined;
+  private end: (() => void) | undefined;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly insert: (el: HTMLElement, code: string) => void,
+    private readonly html: IRenderMime.IRenderer
+  ) {
+    super();
+    this.addWidget(html);
+    connection.changed.connect(this.draw, this);
+  }
+
+  async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
+    this.place = model.data[TURN] as unknown as Place;
+    await this.html.renderModel(model);
+    this.draw();
+  }
+
+  dispose(): void {
+    this.connection.changed.disconnect(this.draw, this);
+    this.end?.();
+    super.dispose();
+  }
+
+  private draw(): void {
+    const { turns } = this.connection;
+    if (this.end || this.isDisposed || !this.place || turns?.kernel !== this.place.kernel) {
+      return;
+    }
+    const { turn } = this.place;
+    const insert = (code: string) => this.insert(this.node, code);
+    this.html.hide();
+    this.end = show(this.node, this.connection, turns, turn, hostOf(this.connection, turn, { insert }));
+    void this.connection.send({ do: 'drawn', turn });
+  }
 }

@@ -3,6 +3,7 @@ import type * as nbformat from '@jupyterlab/nbformat';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { Kernel } from '@jupyterlab/services';
 import type { Connection } from './connection';
+import { TURN } from './mount';
 import type { Turns } from './view/turns';
 import { TurnView } from './view/view';
 
@@ -119,8 +120,8 @@ function freeze(panel: NotebookPanel, turns: Turns, sentence: string): void {
  * the kernel put beside it is shown instead. */
 function dropDead(panel: NotebookPanel, token: string | undefined): void {
   for (const { cell, mark, index } of liveOutputs(panel)) {
-    const { [WIDGET]: widget, ...data } = cell.outputs.get(index).data;
-    if (widget && mark.kernel !== token) {
+    const { [WIDGET]: widget, [TURN]: drawn, ...data } = cell.outputs.get(index).data;
+    if ((widget || drawn) && mark.kernel !== token) {
       put(cell, mark, data as Bundle);
     }
   }

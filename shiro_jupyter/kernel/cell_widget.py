@@ -1,7 +1,7 @@
-"""The view of a turn in its cell's output: a widget.
+"""The view of a turn in its cell's output, in the page.
 
-Where the labextension is in the page, that feeds the widget, and nothing goes over the widget's
-own comm. Elsewhere the widget asks for its turn there.
+Where the labextension is, it draws the turn that the output names. Elsewhere a widget does, which
+asks for its turn over its own comm.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ log = logging.getLogger("shiro")
 # The page's side, built from labextension/src/cell.ts.
 ESM = Path(__file__).parents[1] / "static" / "cell.js"
 VIEW_MIME = "application/vnd.jupyter.widget-view+json"
+TURN_MIME = "application/vnd.shiro.turn+json"  # labextension/src/mount.ts draws it
 
 
 class Pages(Protocol):
@@ -69,7 +70,6 @@ class LiveCell:
         self._turn = pages.turn
         self._context = contextvars.copy_context()
         self._loop = asyncio.get_running_loop()
-        self._views: set[str] = set()  # in the page, by what they call themselves
         self._detach: Callable[[], None] | None = None
         self._widget = _widget_class()(kernel=pages.kernel, turn=self._turn)
         deliver_off_main(self._widget.comm)
@@ -86,14 +86,17 @@ class LiveCell:
 
     @property
     def mime(self) -> Data:
-        return {VIEW_MIME: self._widget.get_view_spec()}
+        turn = {"kernel": self._pages.kernel, "turn": self._turn}
+        return {TURN_MIME: turn, VIEW_MIME: self._widget.get_view_spec()}
 
     @property
     def ready(self) -> bool:
         return self._detach is not None or self._pages.draws(self._turn)
 
     def close(self) -> None:
-        self._stop()
+        if self._detach:
+            self._detach()
+            self._detach = None
         self._context.run(self._close)
 
     def _close(self) -> None:
@@ -107,23 +110,12 @@ class LiveCell:
             self._loop.call_soon_threadsafe(self._take, request)
 
     def _take(self, request: dict[str, Any]) -> None:
-        what, view = request.get("do"), str(request.get("page"))
-        if what == "snapshot":
-            self._views.add(view)
+        if request.get("do") == "snapshot":
             self._detach = self._detach or self._pages.attach(self._send, self._turn)
-        elif what == "bye":
-            self._views.discard(view)
-            if not self._views:
-                self._stop()
         self._pages.handle(request)
 
     def _send(self, event: dict[str, Any]) -> None:
         self._context.run(self._widget.send, event)
-
-    def _stop(self) -> None:
-        if self._detach:
-            self._detach()
-            self._detach = None
 
 
 @functools.cache

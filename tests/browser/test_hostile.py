@@ -80,19 +80,6 @@ FORGE = """root => {
     }
   }
 }"""
-MOUNT = """([path, cell]) => {
-  const { kernel, turn } =
-    labTest.panel(path).content.model.cells.get(cell).outputs.get(0).metadata.shiro;
-  const el = document.createElement('div');
-  el.id = 'of-a-script';
-  document.body.append(el);
-  const given = window.shiro.mount(el, { kernel, turn });
-  return {
-    members: Object.getOwnPropertyNames(window.shiro),
-    frozen: Object.isFrozen(window.shiro),
-    given: [typeof given, ...Object.keys(given)],
-  };
-}"""
 
 
 def calls(when: str, **arguments_by_name: dict[str, Any]) -> dict[str, Any]:
@@ -248,11 +235,6 @@ def test_a_script_presses_nothing(lab: Lab, page: Page, asked: list[str]) -> Non
         view(place).locator(".shiro-field").fill("forged")
         place.evaluate(FORGE)
         view(place).locator(".shiro-field").fill("")
-    found = page.dom.evaluate(MOUNT, [page.notebook, 2])
-    assert found == {"members": ["mount"], "frozen": True, "given": ["function"]}
-    third = page.dom.locator("#of-a-script")
-    expect(view(third).locator(".shiro-allow")).to_be_enabled()
-    third.evaluate(FORGE)
     view(panel).locator(".shiro-deny").click()
     page.finished(turn)
     expect(page.output(2)).to_contain_text("It was refused.")

@@ -103,4 +103,5 @@ def test_a_live_view_without_its_kernel_is_no_error(lab: Lab, page: Page) -> Non
     page.open("copied.ipynb")
     expect(page.output(1)).to_contain_text("In progress")
     expect(page.output(1)).not_to_contain_text("Error")
+    expect(page.panel().get_by_role("button", name="Load shiro")).to_be_visible()
     assert not left(page)[1]

@@ -96,8 +96,7 @@ def test_a_script_of_the_page_cannot_ask(lab: Lab, page: Page) -> None:
     box.fill("hello")
     panel.get_by_role("button", name="Send").evaluate("each => each.click()")
     box.dispatch_event("keydown", {"key": "Enter"})
-    assert page.dom.evaluate("Object.keys(window.shiro)") == ["mount"]
-    assert page.dom.evaluate("Object.isFrozen(window.shiro)")
+    assert page.dom.evaluate("'shiro' in window") is False
     expect(box).to_have_value("hello")
     box.press("Enter")
     expect(panel).to_contain_text("Good day.")

@@ -15,6 +15,7 @@ from tests.support.scripts import runs, says, script
 pytestmark = pytest.mark.kernel
 
 VIEW = "application/vnd.jupyter.widget-view+json"
+TURN = "application/vnd.shiro.turn+json"
 FORMS = {"text/html", "text/markdown", "text/plain"}
 # The module of the page's side, where the labextension has not been built.
 SOURCE = """
@@ -142,11 +143,12 @@ def test_a_page_draws_the_turn_and_answers_its_question(page: Page, form: str) -
     outputs = page.run(form)
     assert outputs.status == "ok", outputs.reply
     (first,) = (each for each in outputs.of("display_data") if VIEW in each["data"])
-    assert set(first["data"]) == {VIEW} | FORMS
+    assert set(first["data"]) == {TURN, VIEW} | FORMS
     assert first["data"][VIEW]["model_id"] == page.comm
     state = page.opened[-1]["data"]["state"]
     mark = {"kernel": state["kernel"], "turn": state["turn"], "ended": False}
     assert first["metadata"] == {"shiro": mark} and state["kernel"]
+    assert first["data"][TURN] == {"kernel": state["kernel"], "turn": state["turn"]}
     # Nothing but the end replaces it, and the page has seen the same.
     assert len(outputs.of("update_display_data")) == 1
     assert "42" in left(outputs)["text/html"]
@@ -230,15 +232,6 @@ def test_a_turn_that_is_taken_off_the_queue_says_so(page: Page) -> None:
 
 def test_a_failed_turn_says_why_in_the_display(page: Page) -> None:
     assert "on fire" in left(page.run("%shiro boom"))["text/markdown"]
-
-
-def test_a_view_that_says_good_bye_is_told_nothing_more(page: Page) -> None:
-    take = page.take
-    page.take = lambda event: (take(event), page.say("bye"))[0]  # type: ignore[method-assign]
-    page.answers = "deny"
-    outputs = page.run("%shiro say")
-    assert "said" in left(outputs)["text/html"]
-    assert not any("ended" in event["patch"].get("o", {}) for event in page.events)
 
 
 def test_nothing_is_imported_for_the_widget_before_it_is_shown(kernel: Kernel) -> None:

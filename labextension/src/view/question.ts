@@ -53,7 +53,6 @@ class QuestionBox {
     this.el.setAttribute('role', 'group');
     this.el.setAttribute('aria-label', title);
     this.el.tabIndex = -1;
-    leaveKeysTo(this.el);
     this.el.append(h('div', 'shiro-title', title));
     if (preview) {
       this.el.append(verbatim(preview));
@@ -95,11 +94,8 @@ class QuestionBox {
       // The keys that follow were meant for the question: a notebook would take them for its own,
       // and two of `d` delete a cell.
       const turn = this.el.closest<HTMLElement>('.shiro-turn');
-      if (turn) {
-        turn.tabIndex = -1;
-        leaveKeysTo(turn);
-        turn.focus({ preventScroll: true });
-      }
+      turn?.setAttribute('tabindex', '-1');
+      turn?.focus({ preventScroll: true });
     }
     this.el.remove();
   }
@@ -150,9 +146,4 @@ class QuestionBox {
     this.field.readOnly = !on;
     this.said.textContent = say;
   }
-}
-
-/** Keys pressed in it are no shortcuts of JupyterLab's. */
-function leaveKeysTo(el: HTMLElement): void {
-  el.dataset.lmSuppressShortcuts = 'true';
 }
