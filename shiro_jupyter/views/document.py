@@ -8,17 +8,21 @@ saved file, and on a code host.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .markdown_safe import code_span, fenced, html_text, markdown_text, to_html, to_markdown
-from .visible import visible
+from .visible import one_line, visible
 
 Bundle = dict[str, str]
 
 # Inside a Markdown file, where exporters put the html, a blank line would end it: what follows
 # would be read as Markdown, that of a prompt too.
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\n)")
+
+
+# Characters of one cell of a table.
+CELL = 600
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,14 @@ class Verbatim:
 
 
 @dataclass(frozen=True)
+class Table:
+    """Rows of cells under their heads; a cell is one line."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Folded:
     """Blocks behind a title that opens them."""
 
@@ -54,7 +66,7 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block = Prose | Line | Verbatim | Folded
+Block = Prose | Line | Verbatim | Table | Folded
 
 
 def bundle(blocks: Sequence[Block]) -> Bundle:
@@ -62,8 +74,13 @@ def bundle(blocks: Sequence[Block]) -> Bundle:
     return {
         "text/html": _BLANK_LINE.sub("&#10;", f"<div>{_html(blocks)}</div>"),
         "text/markdown": "\n\n".join(_markdown(blocks)),
-        "text/plain": "\n".join(_plain(blocks)),
+        "text/plain": plain(blocks),
     }
+
+
+def plain(blocks: Sequence[Block]) -> str:
+    """The document as plain text."""
+    return "\n".join(_plain(blocks))
 
 
 def clipped(text: str, limit: int) -> str:
@@ -89,6 +106,10 @@ def _html(blocks: Iterable[Block]) -> str:
                 border = ";border-left:3px solid;padding-left:0.6em" if quoted else ""
                 style = f"font-family:monospace;white-space:pre-wrap;margin:0.3em 0{border}"
                 out.append(f'<pre style="{style}">{html_text(text)}</pre>')
+            case Table(heads, rows):
+                head = "".join(map(_cell_html("th"), heads))
+                body = "".join(f"<tr>{''.join(map(_cell_html('td'), row))}</tr>" for row in rows)
+                out.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
             case Folded(title, inner):
                 style = "cursor:pointer;opacity:0.8"
                 summary = f'<summary style="{style}">{html_text(title)}</summary>'
@@ -111,6 +132,9 @@ def _markdown(blocks: Iterable[Block]) -> list[str]:
                 out.append(f"**{line}**" if strong else line)
             case Verbatim(text):
                 out.append(fenced(text))
+            case Table(heads, rows):
+                lines = [heads, ("---",) * len(heads), *(map(_cell_markdown, row) for row in rows)]
+                out.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
             case Folded(title, inner):
                 summary = f"<details><summary>{html_text(title)}</summary>"
                 out.append("\n\n".join([summary, *_markdown(inner), "</details>"]))
@@ -128,6 +152,24 @@ def _plain(blocks: Iterable[Block]) -> list[str]:
             case Verbatim(text, quoted):
                 mark = "> " if quoted else "  "
                 out += [mark + line for line in visible(text).rstrip("\n").split("\n")]
+            case Table(heads, rows):
+                out += _aligned(
+                    [heads, *(tuple(one_line(cell, CELL) for cell in row) for row in rows)]
+                )
             case Folded(title, inner):
                 out += [visible(title), *(f"  {line}".rstrip() for line in _plain(inner))]
     return out
+
+
+def _cell_html(tag: str) -> Callable[[str], str]:
+    return lambda text: f'<{tag} style="text-align:left">{html_text(one_line(text, CELL))}</{tag}>'
+
+
+def _cell_markdown(text: str) -> str:
+    return markdown_text(one_line(text, CELL))
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns side by side; the last one is as long as it likes."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, (*widths[:-1], 0))).rstrip() for row in rows]
