@@ -320,7 +320,8 @@ class Agent:
     ) -> str | None:
         """None where the call may run, else why not."""
         subject = tool.subject(parameters, context)
-        decision = self.gate.decide(subject, self.session.grants)
+        tainted = bool(self.session.tainted)
+        decision = self.gate.decide(subject, self.session.grants, tainted=tainted)
         if decision.verdict == "allow":
             return None
         if decision.verdict == "deny":

@@ -1,7 +1,7 @@
 """The slash commands: one registry, from which /help and the documentation are made.
 
-A handler runs on the main thread, or on the agent's where a page asks. It returns text to print,
-a `Prompt` to go on with, or work for the agent's thread that comes to a text.
+A handler runs on the main thread, or on the agent's where a page asks. It returns what to say, a
+`Prompt` to go on with, or work for the agent's thread that comes to something to say.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..core.sessions import catalogue
 from . import compat
 from .command_line import FLAGS
 from .report import models_text, status_text
+from .said import Said
 from .services import Services
 
 
@@ -28,8 +29,8 @@ class Prompt:
     text: str
 
 
-Work = Coroutine[Any, Any, str]
-Outcome = str | Prompt | Work
+Work = Coroutine[Any, Any, Said]
+Outcome = Said | Prompt | Work
 
 
 @dataclass(frozen=True)

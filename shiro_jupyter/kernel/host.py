@@ -24,6 +24,7 @@ from .owner import CURRENT, Errand, Owner, show_recorded, view_for
 from .panel import Panel
 from .reply import Reply
 from .rerun import Answers, Cell, Recorded, Runs, cell_of
+from .said import say
 from .services import Services
 
 WITHIN = "A turn is running this code: %shiro cannot be asked from within it."
@@ -106,7 +107,7 @@ class Host:
             self._carry(before)
 
     def show_todos(self) -> None:
-        _say(commands.todo_text(self.services))
+        say(self.shell, commands.todo_text(self.services))
 
     # -- one prompt --------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ class Host:
         if line.resume:
             said = yield from self._work(self.services.resume(line.resume), person)
             if not line.prompt.strip():
-                _say(f"Going on with: {said.title or said.id}")
+                say(self.shell, f"Going on with: {said.title or said.id}")
                 return None
         prompt = line.prompt
         if line.command:
@@ -139,7 +140,7 @@ class Host:
             if isinstance(outcome, Coroutine):
                 outcome = yield from self._work(outcome, person)
             if not isinstance(outcome, commands.Prompt):
-                _say(outcome)
+                say(self.shell, outcome)
                 return None
             prompt = outcome.text
         elif not prompt.strip():
@@ -166,7 +167,7 @@ class Host:
         result = getattr(self.shell, "last_execution_result", None)
         if compat.failure(result):
             return self.services.prompt_of_error()
-        _say("Ask something: %shiro PROMPT. %shiro /help lists what else there is.")
+        say(self.shell, "Ask something: %shiro PROMPT. %shiro /help lists what else there is.")
         return ""
 
     def _ask(self, line: CommandLine, prompt: str, person: bool) -> Steps:
@@ -279,10 +280,6 @@ class Host:
                 variable.set(value)
 
         self.shell.events.register("post_execute", once)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{visible(text)}\n")
 
 
 def _raise_unless_fine(ended: TurnEnded, person: bool) -> None:

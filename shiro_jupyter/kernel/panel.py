@@ -12,6 +12,7 @@ from . import commands
 from .command_line import CommandLine
 from .owner import CURRENT, Owner
 from .reply import Reply
+from .said import text_of
 from .services import Services
 
 log = logging.getLogger("shiro")
@@ -54,7 +55,7 @@ class Panel:
             if isinstance(outcome, Coroutine):
                 outcome = await outcome
             if not isinstance(outcome, commands.Prompt):
-                return outcome
+                return text_of(outcome)
             text = outcome.text
         owner = Owner(
             line=line,

@@ -57,15 +57,18 @@ class Gate:
     rules: Rules = field(default_factory=Rules)
     yolo: bool = True
 
-    def decide(self, subject: Subject, grants: Collection[str]) -> Decision:
-        """Never raises; whatever is not understood asks."""
+    def decide(
+        self, subject: Subject, grants: Collection[str], *, tainted: bool = False
+    ) -> Decision:
+        """Never raises; whatever is not understood asks. `tainted`: the model has read what is
+        neither the person's nor the project's, and may be led by it."""
         if denied := self._denied(subject):
             return Decision("deny", denied)
         if subject.access == "session":
             return _ALLOW
         if self.mode == "plan" and subject.access != "read":
             return Decision("deny", PLAN_REFUSAL)
-        if self._may_hide_denied(subject):
+        if self._may_hide_denied(subject) or (tainted and subject.access == "memory"):
             return _ALLOW if subject.grant_key in grants else _ASK
         if self.mode == "yolo" and self.yolo:
             return _ALLOW
@@ -94,6 +97,8 @@ class Gate:
         )
 
     def _goes_without_asking(self, subject: Subject) -> bool:
+        if subject.access == "memory":
+            return True
         if subject.access == "read":
             return not any(_SECRET_NAMES.search(text) for text in subject.texts)
         if subject.access == "write" and self.mode == "accept-edits":

@@ -6,8 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
-# What a call does to the world. "session" touches only our own state and never asks.
-Access = Literal["session", "read", "write", "shell", "kernel"]
+# What a call does to the world. "session" touches only our own state and never asks; "memory" asks
+# where what the model has read is not the person's.
+Access = Literal["session", "memory", "read", "write", "shell", "kernel"]
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class Session:
     record: Callable[[Record], None] = lambda record: None
     # What the person allowed for this session; never stored, so a resume asks again.
     grants: set[str] = field(default_factory=set)
+    # What the model has read here that is neither the person's nor the project's.
+    tainted: set[str] = field(default_factory=set)
 
     @property
     def turn(self) -> int:

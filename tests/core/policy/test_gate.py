@@ -15,6 +15,7 @@ CODE = Subject("run_python", "kernel", ("x = 1",))
 READ = Subject("read_file", "read", ("data/a.csv",))
 WRITE = Subject("write_file", "write", ("data/a.csv",))
 TODO = Subject("todo_write", "session", ())
+MEMORY = Subject("remember", "memory", ("use uv",))
 
 
 def verdict(gate: Gate, subject: Subject, grants: set[str] | None = None) -> str:
@@ -32,6 +33,17 @@ def verdict(gate: Gate, subject: Subject, grants: set[str] | None = None) -> str
 )
 def test_what_each_mode_does_to_each_class(mode: Mode, expected: list[str]) -> None:
     assert [verdict(Gate(mode), s) for s in (TODO, READ, WRITE, BASH, CODE)] == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_memory_is_written_unasked_unless_the_session_is_tainted(mode: Mode) -> None:
+    gate = Gate(mode)
+    own = "deny" if mode == "plan" else "allow"
+    led = "deny" if mode == "plan" else "ask"
+    assert verdict(gate, MEMORY) == own
+    assert gate.decide(MEMORY, set(), tainted=True).verdict == led
+    assert gate.decide(MEMORY, {MEMORY.grant_key}, tainted=True).verdict == own
+    assert gate.decide(TODO, set(), tainted=True).verdict == "allow"
 
 
 def test_a_deny_rule_holds_in_every_mode_against_every_permission() -> None:
