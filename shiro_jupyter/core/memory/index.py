@@ -25,7 +25,7 @@ STAMP = "%Y-%m-%d %H:%M:%S"
 BOM = b"\xef\xbb\xbf"
 
 # What the trailing comment may tell, in this order; a handful of values each.
-ABOUT = ("files", "notebook", "modules", "columns", "branch", "source")
+ABOUT = ("files", "notebook", "modules", "frames", "columns", "branch", "source")
 ABOUT_VALUES, ABOUT_LENGTH = 5, 80
 
 _BULLET = re.compile(r"- \[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\] +([^\r\n]+)")
@@ -35,6 +35,9 @@ _TAG = re.compile(r"#([^\W\d_](?:[\w./-]*\w)?)")
 _TOPIC = re.compile(r"\w[\w. -]*\.md")
 # Only what ends or quotes a sentence: "use C++" and "use C" are two memories.
 _EDGE = " .,;:!?…'\"“”‘’«»`"
+# What was meant as a memory and is none: a stamp after a bullet, not the text of a link.
+_NEARLY = re.compile(r"\s*[-*+]\s*\[\s*\d[^\]]*\](?!\()")
+_CONFLICT = re.compile(r"(<{7}|>{7})( |$)")
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,16 @@ class Entry:
     def id(self) -> str:
         """Six hex digits of the folded text."""
         return hashlib.sha256(self.folded.encode()).hexdigest()[:6]
+
+    @cached_property
+    def recorded(self) -> Mapping[str, tuple[str, ...]]:
+        """`about` by name; parts of another form are passed over."""
+        parts = (part.partition(":") for part in self.about.split(";"))
+        return {
+            name.strip(): tuple(each.strip() for each in values.split(",") if each.strip())
+            for name, colon, values in parts
+            if colon
+        }
 
     @property
     def said(self) -> str:
@@ -129,9 +142,9 @@ class Index:
 
     def __post_init__(self) -> None:
         found = []
-        for number, line in enumerate(self._lines):
+        for number in range(len(self._lines)):
             try:
-                entry = parse_line(line.removesuffix(b"\n").removesuffix(b"\r").decode())
+                entry = parse_line(self.line(number))
             except UnicodeDecodeError:
                 continue
             if entry:
@@ -151,6 +164,16 @@ class Index:
     def _mark(self) -> bytes:
         return BOM if self.raw.startswith(BOM) else b""
 
+    def line(self, number: int) -> str:
+        """The line at that position without its end. Raises `UnicodeDecodeError`."""
+        return _unended(self._lines[number]).decode()
+
+    def broken(self) -> list[tuple[int, str]]:
+        """The lines to mend, counted from 1, and what is wrong with each."""
+        memories = {number for number, _ in self.found}
+        looked = ((at, _fault(line)) for at, line in enumerate(self._lines) if at not in memories)
+        return [(at + 1, fault) for at, fault in looked if fault]
+
     def append(self, entry: Entry) -> Index:
         """With the entry as last line, in the file's own way of ending lines."""
         line = entry.line().encode()
@@ -160,6 +183,13 @@ class Index:
         added = end + line if open_ended else line + end
         return Index(self.raw + added)
 
+    def swap(self, number: int, entry: Entry) -> Index:
+        """With the entry in the place of the line at that position, which keeps its end."""
+        lines = list(self._lines)
+        old = lines[number]
+        lines[number] = entry.line().encode() + old[len(_unended(old)) :]
+        return Index(self._mark + b"".join(lines))
+
     def remove(self, number: int) -> Index:
         """Without the line at that position; nothing else changes.
 
@@ -168,8 +198,22 @@ class Index:
         lines = list(self._lines)
         gone = lines.pop(number)
         if number == len(lines) and lines and not gone.endswith(b"\n"):
-            lines[-1] = lines[-1].removesuffix(b"\n").removesuffix(b"\r")
+            lines[-1] = _unended(lines[-1])
         return Index(self._mark + b"".join(lines))
+
+
+def _unended(line: bytes) -> bytes:
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _fault(line: bytes) -> str:
+    try:
+        text = _unended(line).decode()
+    except UnicodeDecodeError:
+        return "bytes that are no UTF-8"
+    if _CONFLICT.match(text):
+        return "the mark of a merge conflict"
+    return "no stamp like “- [2026-11-30 09:12:44] ”" if _NEARLY.match(text) else ""
 
 
 def _is_time(stamp: str) -> bool:

@@ -224,3 +224,40 @@ def test_the_comment_holds_a_handful_that_cannot_end_it() -> None:
 
 def test_stamp_format_is_the_files() -> None:
     assert compose("text", NOW).stamp == NOW.strftime(STAMP) == "2026-11-30 09:12:44"
+
+
+@given(files(), entries)
+def test_swap_changes_exactly_one_line(raw: bytes, entry: Entry) -> None:
+    before = Index(raw)
+    for at, (number, _) in enumerate(before.found):
+        after = before.swap(number, entry)
+        assert after.entries == (*before.entries[:at], entry, *before.entries[at + 1 :])
+        old, new = before.line(number).encode(), entry.line().encode()
+        assert len(after.raw) == len(raw) - len(old) + len(new)
+        if raw.count(old) == 1:
+            assert after.raw == raw.replace(old, new)
+
+
+def test_what_the_comment_tells_is_read_back() -> None:
+    about = {"files": ["load.py", "a b.ipynb"], "frames": ["orders"], "source": ["user"]}
+    assert compose("text", NOW, about=about).recorded == {
+        "files": ("load.py", "a b.ipynb"),
+        "frames": ("orders",),
+        "source": ("user",),
+    }
+    assert Entry("", "text", about="words; files:; x: a,,b").recorded == {
+        "files": (),
+        "x": ("a", "b"),
+    }
+
+
+def test_lines_to_mend_are_told_with_their_number() -> None:
+    raw = BOM + (
+        b"# Heading\r\n- [2026-10-08 10:00:00] use pnpm\n- [2026-02-30 10:00:00] no day\n"
+        b"* [2026-10-08 10:00:00] star\n<<<<<<< HEAD\n=======\n>>>>>>> theirs\ncaf\xe9\n"
+        b"- [ ] to do\n- [1](https://example.org)\n- plain\n- [not-a-stamp] x\n  - [2026-10-08] day"
+    )
+    told = Index(raw).broken()
+    assert [number for number, _ in told] == [3, 4, 5, 7, 8, 13]
+    words = ["stamp", "stamp", "merge", "merge", "UTF-8", "stamp"]
+    assert all(word in fault for word, (_, fault) in zip(words, told, strict=True))
