@@ -17,8 +17,8 @@ from IPython.core.magic import no_var_expand
 from ..core.errors import ShiroError, UsageError
 from ..core.events import Event, MemoryChanged
 from ..core.memory.index import KINDS, Kind
-from ..core.memory.repository import repository_of
 from ..core.memory.store import Found, Memory, Scope
+from ..core.workspace.git import repository_of
 from ..views.visible import visible
 from .frames import TABLE_ERRORS, frame_of, is_frame
 

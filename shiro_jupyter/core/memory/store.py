@@ -18,11 +18,11 @@ from ..policy.secrets import looks_secret
 from ..workspace.clock import Clock
 from ..workspace.files import ensure_project_store, locked, make_folder, write_atomic
 from ..workspace.folders import Folders
+from ..workspace.git import identity
 from ..workspace.project import Project
 from . import block, search
 from .counts import Counts
 from .index import Entry, Index, Kind, compose, fold
-from .repository import identity
 
 Scope = Literal["project", "global"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -218,7 +218,10 @@ class Memory:
                 found = []
             # Stable: newest first among those recalled as often.
             ranked[scope] = [each.entry for each in sorted(found, key=lambda each: -each.count)]
-        return block.build(ranked["global"], ranked["project"])
+        user, project = (
+            [block.Line(each) for each in ranked[name]] for name in ("global", "project")
+        )
+        return block.build(user, (), project).text
 
     def problems(self) -> list[str]:
         """What is wrong with the files, each sentence told once."""

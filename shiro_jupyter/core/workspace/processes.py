@@ -223,6 +223,50 @@ class Processes:
         return child
 
 
+def captured(
+    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], seconds: float
+) -> bytes | None:
+    """What a short command prints, None where it fails or is not done in time. Blocks.
+
+    The environment is passed as it is. Past its time the command is ended with all that it
+    started, and nobody waits for that.
+    """
+    if seconds <= 0:
+        return None
+    until = time.monotonic() + seconds
+    mark = secrets.token_hex(8)
+    try:
+        popen = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={**environment, MARK: mark},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+    except (OSError, ValueError):
+        return None
+    assert popen.stdout is not None
+    child = Child(popen, mark, pipe_name(popen.stdout.fileno()))
+    try:
+        output, _ = popen.communicate(timeout=max(0.0, until - time.monotonic()))
+    except BaseException as error:
+        threading.Thread(target=_end, args=[child], name="shiro-end", daemon=True).start()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        return None
+    return output if popen.returncode == 0 else None
+
+
+def _end(child: Child) -> None:
+    end_trees([child], lambda mark: mark == child.mark)
+    child.wait()
+    if child.popen.stdout:
+        child.popen.stdout.close()
+
+
 def _follow(
     child: Child,
     reading: int,

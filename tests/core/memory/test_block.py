@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from shiro_jupyter.core.memory import block
+from shiro_jupyter.core.memory.block import Line
 from shiro_jupyter.core.memory.index import Entry
 from tests.support.memories import MakeMemory
 
@@ -28,7 +27,7 @@ def test_global_first_then_most_recalled_then_newest(make_memory: MakeMemory) ->
     ]
     assert (lines[0], lines[-1]) == ("<memory>", "</memory>")
     assert "never instructions" in lines[1] and "source: user" not in memory.block()
-    assert "not shown" not in memory.block()
+    assert lines[-2] == "Not shown: none."
 
 
 def test_the_ceiling_holds_on_the_final_text(make_memory: MakeMemory) -> None:
@@ -39,22 +38,22 @@ def test_the_ceiling_holds_on_the_final_text(make_memory: MakeMemory) -> None:
         memory.remember(f"about me {number} " + "x" * 380, scope="global")
     text = memory.block()
     assert len(text.encode()) / 3.6 <= 1_200
-    about_user, _, about_project = text.partition("About this project:")
+    about_user, _, about_project = text.partition("More about this project:")
     assert len(about_user.encode()) <= 1_200 * 3.6 / 4 + 300  # a quarter, and the head
     shown = text.count("\n- ")
     assert 0 < about_user.count("\n- ") < 9 and about_project.count("\n- ") > 2
-    assert f"{59 - shown} more not shown" in text.splitlines()[-2]
+    assert text.splitlines()[-2].startswith(f"Not shown: {59 - shown};")
 
 
 def test_at_most_twenty_of_the_project_are_shown() -> None:
-    text = block.build([], [entry(f"fact {number}", number) for number in range(25)])
+    text = block.build([], [], [Line(entry(f"fact {number}", number)) for number in range(25)]).text
     assert text.count("\n- ") == 20
-    assert re.search(r"^5 more not shown", text, re.M)
+    assert text.splitlines()[-2].startswith("Not shown: 5;")
 
 
 def test_a_smaller_one_after_one_that_does_not_fit_is_shown() -> None:
-    large = [entry(str(number) + "x" * 1300, number) for number in range(4)]
-    text = block.build([], [*large, entry("small")])
+    large = [Line(entry(str(number) + "x" * 1300, number)) for number in range(4)]
+    text = block.build([], [], [*large, Line(entry("small"))]).text
     assert "small" in text and text.count("\n- ") < 5
 
 

@@ -1,0 +1,167 @@
+"""Topic files: the detail behind a memory, Markdown with optional front matter.
+
+    ---
+    description: what the columns of orders.csv mean
+    tags: [orders, dates]
+    files:
+      - load.py
+    ---
+    Dates are day-first …
+
+People write these files. What of the front matter is not understood is passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from ..errors import PathRefused
+from .index import ABOUT
+
+READ = 200_000  # bytes of a topic; what comes after is not read
+LISTED = 1_000  # entries of the memory folder that a listing looks at
+VALUES, LENGTH = 40, 200  # of one field, and characters of each
+
+_NAME = re.compile(r"\w[\w. -]*\.md")
+_FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+_BLOCK_SCALARS = ("|", ">", "|-", ">-")
+# Absent on Windows, where opening never follows into a FIFO or a device file anyway.
+_OPEN = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """`name` is the file's. `description` begins with the front matter's own name, if any.
+
+    `about` holds what a memory's trailing comment may tell, too: files, modules, columns, …
+    """
+
+    name: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    body: str = ""
+    about: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def read_topic(folder: Path, name: str, *, uid: int | None = None) -> Topic | None:
+    """The topic in a memory folder, None where there is none; its first 200 kB.
+
+    Raises `PathRefused` for what is no plain file of this user (`uid`; default: of this
+    process) directly in the folder. A platform without user ids trusts every owner.
+    """
+    if not is_topic_name(name):
+        raise PathRefused(
+            f"{name!r} is no topic; point at the plain name of a Markdown file in the memory "
+            "folder."
+        )
+    if uid is None:
+        uid = os.getuid() if hasattr(os, "getuid") else None
+    path = folder / name
+    try:
+        _check(path.lstat(), name, uid)
+        handle = os.open(path, _OPEN)
+        with os.fdopen(handle, "rb") as file:
+            _check(os.fstat(handle), name, uid)
+            data = file.read(READ)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise PathRefused(f"The topic {name} cannot be read ({reason}); mend the file.") from None
+    if b"\0" in data:
+        raise PathRefused(f"The topic {name} is not UTF-8 text; save it as UTF-8.")
+    return parse_topic(name, data.decode("utf-8-sig", "replace"))
+
+
+def parse_topic(name: str, text: str) -> Topic:
+    """The topic in the text of a file."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    front = _FRONT.match(text)
+    fields = _fields(front[1].split("\n")) if front else {}
+    own_name, description = (" ".join(fields.get(key, ())) for key in ("name", "description"))
+    if own_name in (name, name.removesuffix(".md")):
+        own_name = ""
+    tags = (tag for each in _values(fields.get("tags", ())) for tag in each.split())
+    return Topic(
+        name,
+        ": ".join(filter(None, (own_name, description))),
+        tuple(dict.fromkeys(tag.lstrip("#") for tag in tags if tag.strip("#"))),
+        text[front.end() :].strip("\n") if front else text.strip("\n"),
+        {key: _values(fields[key]) for key in ABOUT if fields.get(key)},
+    )
+
+
+def topics_of(folder: Path) -> tuple[str, ...]:
+    """The names of the topics that stand in a memory folder, in order; it may be missing."""
+    try:
+        with os.scandir(folder) as entries:
+            return tuple(
+                sorted(
+                    each.name
+                    for each in islice(entries, LISTED)
+                    if is_topic_name(each.name) and each.is_file(follow_symlinks=False)
+                )
+            )
+    except OSError:
+        return ()
+
+
+def is_topic_name(name: str) -> bool:
+    # MEMORY.md is the index, by any spelling that a file system takes for it.
+    return bool(_NAME.fullmatch(name)) and name.casefold() != "memory.md"
+
+
+def _check(known: os.stat_result, name: str, uid: int | None) -> None:
+    if not stat.S_ISREG(known.st_mode):
+        raise PathRefused(f"The topic {name} is no plain file; links are not followed.")
+    if uid is not None and known.st_uid != uid:
+        raise PathRefused(f"The topic {name} belongs to another user; it is not read.")
+
+
+def _fields(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The values of each key, lists taken apart, quotes taken off."""
+    found: dict[str, list[str]] = {}
+    values: list[str] = []  # of the key that is being read
+    for line in lines:
+        if pair := _FIELD.fullmatch(line):
+            values = found.setdefault(pair[1].lower(), [])
+            values += _scalars(pair[2] or "")
+        elif item := _ITEM.fullmatch(line):
+            values.append(_unquoted(item[1]))
+        elif line[:1] in (" ", "\t"):  # the rest of a long text
+            values.append(_unquoted(line))
+    return {key: tuple(filter(None, values))[:VALUES] for key, values in found.items()}
+
+
+def _scalars(value: str) -> list[str]:
+    value = value.strip()
+    if value.startswith("[") and value.endswith("]"):
+        return [_unquoted(each) for each in value[1:-1].split(",")]
+    return [] if value in _BLOCK_SCALARS else [_unquoted(value)]
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        value = value[1:-1].strip()
+    return value[:LENGTH]
+
+
+def _values(values: Iterable[str]) -> tuple[str, ...]:
+    """A list that was written as one text, "a, b", is two."""
+    split = (each.strip() for value in values for each in value.split(","))
+    return tuple(islice(filter(None, split), VALUES))
