@@ -91,6 +91,11 @@ def fold(text: str) -> str:
     return folded.strip(_EDGE) or folded
 
 
+def is_topic_name(name: str) -> bool:
+    """Whether it is the plain name of a Markdown file beside the index, which is none itself."""
+    return bool(_TOPIC.fullmatch(name)) and name.casefold() != "memory.md"
+
+
 def parse_line(line: str) -> Entry | None:
     """The memory in a line without its newline, or None where it is of another form."""
     found = _BULLET.fullmatch(line)
@@ -121,7 +126,7 @@ def compose(
     rest, typed = _without_tags(text.strip())
     if topic:
         topic = topic if topic.endswith(".md") else f"{topic}.md"
-        if not _TOPIC.fullmatch(topic) or topic == "MEMORY.md":
+        if not is_topic_name(topic):
             raise TextRefused(
                 f"“{topic}” is no topic: give the plain name of a Markdown file in the memory "
                 "folder."
@@ -249,7 +254,7 @@ def _without_tags(rest: str) -> tuple[str, tuple[str, ...]]:
 def _without_topic(rest: str) -> tuple[str, str]:
     text, found, pointer = rest.rpartition(" (see ")
     topic = pointer.removesuffix(")")
-    if not found or not text.strip() or topic == pointer or not _TOPIC.fullmatch(topic):
+    if not found or not text.strip() or topic == pointer or not is_topic_name(topic):
         return rest, ""
     return text.rstrip(), topic
 

@@ -22,13 +22,12 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import PathRefused
-from .index import ABOUT
+from .index import ABOUT, is_topic_name
 
 READ = 200_000  # bytes of a topic; what comes after is not read
 LISTED = 1_000  # entries of the memory folder that a listing looks at
 VALUES, LENGTH = 40, 200  # of one field, and characters of each
 
-_NAME = re.compile(r"\w[\w. -]*\.md")
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
@@ -118,11 +117,6 @@ def topics_of(folder: Path) -> tuple[str, ...]:
             )
     except OSError:
         return ()
-
-
-def is_topic_name(name: str) -> bool:
-    # MEMORY.md is the index, by any spelling that a file system takes for it.
-    return bool(_NAME.fullmatch(name)) and name.casefold() != "memory.md"
 
 
 def _check(known: os.stat_result, name: str, uid: int | None) -> None:

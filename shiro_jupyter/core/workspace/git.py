@@ -6,6 +6,7 @@ A repository may be hostile: nothing that its config names is run, and nothing h
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -30,7 +31,7 @@ _SWITCHES = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
-_FILTERS = ("config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$")
+_SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}")
 _STATUS = (
     "status",
     "--porcelain=v1",
@@ -130,16 +131,27 @@ def _changed(
             seconds=until - time.monotonic(),
         )
 
-    named = git(*_FILTERS)
-    settings = ["core.fsmonitor=false", f"core.hooksPath={os.devnull}"]
-    for key in (named or b"").decode(errors="surrogateescape").split("\0"):
-        if key:
-            settings += [f"{key}=", f"{key.rpartition('.')[0]}.required=false"]
+    if (keys := git("config", "--null", "--name-only", "--list")) is None:
+        return []
+    settings = [*_SETTINGS, *_without_filters(keys)]
     listed = git(*(part for each in settings for part in ("-c", each)), *_STATUS)
     inside = os.fsencode(folder.relative_to(repository.top).as_posix())
     prefix = b"" if inside == b"." else inside + b"/"
     names = [name.removeprefix(prefix) for name in _names(listed or b"") if name.startswith(prefix)]
     return _newest(os.fsencode(folder), names[:CONSIDERED])
+
+
+def _without_filters(keys: bytes) -> Iterator[str]:
+    """Settings that unset each filter, which git would run to compare a file's content.
+
+    Raises `ValueError` for a name that git takes no setting for.
+    """
+    for key in os.fsdecode(keys).split("\0"):
+        if re.fullmatch(r"filter\..*\.(clean|process)", key, re.DOTALL):
+            if "=" in key:
+                raise ValueError(key)
+            yield f"{key}="
+            yield f"{key.rpartition('.')[0]}.required=false"
 
 
 def _names(listed: bytes) -> Iterator[bytes]:
