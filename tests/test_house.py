@@ -22,7 +22,7 @@ STOREYS = (
     {"core.todos", "core.transcript", "core.errors", "core.events"},
     {"core.workspace"},
     {"core.policy", "core.context"},
-    {"core.memory", "core.sessions"},
+    {"core.memory", "core.notes", "core.sessions"},
     {"core.models"},
     {"core.settings", "core.turn"},
     {"core.tools"},

@@ -6,7 +6,9 @@ ShiroError
 │   ├── ToolFailed
 │   ├── PathRefused
 │   ├── TextRefused
-│   └── MemoryRefused
+│   ├── MemoryRefused
+│   │   └── MemoryClose     a memory says something else of the same
+│   └── NoteRefused
 ├── UserMendable            one sentence for the person, with the next step
 │   ├── SettingsError
 │   ├── NotConfigured
@@ -55,6 +57,21 @@ class TextRefused(ModelMendable):
 
 class MemoryRefused(ModelMendable):
     """A memory asked for is not there, or several are; nothing was changed."""
+
+
+class MemoryClose(MemoryRefused):
+    """A memory of the same subject claims something else; `id` is that one's."""
+
+    def __init__(self, id: str, text: str) -> None:
+        super().__init__(
+            f"Not recorded: memory {id} says “{text}”. Call again with replaces {id} to put the "
+            "new text in its place, or with keep_both where both are true."
+        )
+        self.id, self.text = id, text
+
+
+class NoteRefused(ModelMendable):
+    """An edit that the rules of a session's note do not allow; nothing was changed."""
 
 
 class UserMendable(ShiroError):

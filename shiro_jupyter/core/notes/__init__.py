@@ -1,0 +1,1 @@
+"""Session notes: one Markdown document a session of what is happening now."""

@@ -1,0 +1,333 @@
+"""The notes of a project: one Markdown file each, one active note a session.
+
+The file is the truth and people edit it: every operation reads it again, and a write happens
+under a lock, to a temporary file, and only if nobody saved the file meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import NoteRefused, StorageError
+from ..workspace.clock import Clock
+from ..workspace.files import ensure_project_store, locked, write_atomic
+from ..workspace.project import Project
+from ..workspace.text import decode
+from ..workspace.threads import in_thread
+from . import budget
+from .note import Edit, Note, Section, edited, slug_of, title_of
+from .parse import body_of, front_of, parse
+
+READABLE = 2_000_000  # bytes; a larger file is no note
+TRIES = 20  # of a write that a person's own saves keep overtaking
+STAMP = "%Y-%m-%d %H:%M:%S"
+_NAME = re.compile(r"\d{4}-\d\d-\d\d-.*-([0-9a-f]{8})\.md", re.DOTALL)
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A note's file as it stands. `front` is the note without its texts."""
+
+    path: Path
+    raw: bytes
+    text: str = field(repr=False)
+    front: Note
+    whole: bool  # whether its front matter is there
+
+    @cached_property
+    def read(self) -> tuple[Note, tuple[str, ...]]:
+        """The note, and a sentence for each thing in it that has to be repaired."""
+        return parse(self.text, self.front)
+
+    @property
+    def body(self) -> str:
+        """Title and sections, verbatim."""
+        return body_of(self.text)
+
+
+@dataclass(frozen=True)
+class Updated:
+    """A note as written; `said` are sentences to tell the person."""
+
+    note: Note
+    path: Path
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """One update of a note, as the session's log has it."""
+
+    at: str
+    note_id: str
+    op: str
+    section: str = ""
+    text: str = ""
+
+
+class Notes:
+    """The notes of one session and what is beside them.
+
+    `alive` tells whether another session still runs; `record` takes each update for the log.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        session: str,
+        clock: Clock,
+        *,
+        alive: Callable[[str], bool] = lambda session: False,
+        record: Callable[[Record], None] = lambda record: None,
+        new_id: Callable[[], str] = lambda: secrets.token_hex(4),
+    ) -> None:
+        self.project, self.session, self.clock = project, session, clock
+        self._alive, self._record, self._new_id = alive, record, new_id
+        self._last = ""  # id of what was written last: found also without its front matter
+        self._unmerged = ""  # decisions that could not be merged: not tried again
+
+    # -- reading -------------------------------------------------------------------------
+
+    def active(self) -> Kept | None:
+        """This session's active note; where it has had none yet, the newest that a session on
+        the same notebook left when it died. Raises `StorageError`."""
+        return self._active(self._all())
+
+    def all(self) -> list[Kept]:
+        """Every note of the project, the one updated last first. Raises `StorageError`."""
+        return sorted(self._all(), key=_age, reverse=True)
+
+    def problems(self) -> list[str]:
+        """What is wrong with the files, a sentence each; never raises."""
+        found = []
+        try:
+            for path in self._paths():
+                try:
+                    if not self._read(path).whole:
+                        found.append(
+                            f"{path} has lost its front matter and is no session's note; put "
+                            "back the lines between --- and ---, or remove it."
+                        )
+                except StorageError as error:
+                    found.append(str(error))
+        except StorageError as error:
+            found.append(str(error))
+        return found
+
+    # -- writing -------------------------------------------------------------------------
+
+    def update(self, edit: Edit, section: Section, text: str, prompt: str = "") -> Updated:
+        """Edit one section; the first edit makes the note, its title from `prompt`.
+
+        Raises `NoteRefused` for what may not be written, `StorageError` where the file cannot
+        be used.
+        """
+        first = Note("", title=title_of(prompt))
+        updated = self._write(lambda note: edited(note, edit, section, text), first)
+        self._log(updated.note, edit, section, text)
+        return updated
+
+    def done(self) -> Updated:
+        """Archive the active note, its body byte for byte as it is; the next update starts
+        another one. Raises `NoteRefused` where there is none."""
+        if not self.active():
+            raise NoteRefused("This session has no active note.")
+        with locked(self._lock):
+            for _ in range(TRIES):
+                kept = self.active()
+                if not kept:
+                    raise NoteRefused("The note was archived meanwhile.")
+                if done := self._archived(kept):
+                    self._log(done, "done")
+                    return Updated(done, kept.path)
+        raise _overtaken(self._folder)
+
+    async def fit(self, ask: budget.Ask | None) -> tuple[str, ...]:
+        """Bring a note over its budget back under it; sentences on what was done or not.
+
+        `ask` has a model answer a prompt. What could not be merged is not tried again before
+        the decisions change.
+        """
+        kept = await in_thread(self.active)
+        if not kept:
+            return ()
+        note = kept.read[0]
+        decisions = note.text("Key Decisions")
+        fitted = await budget.fit(note, ask, tried=decisions == self._unmerged)
+        if fitted.note.text("Key Decisions") == decisions:
+            self._unmerged = decisions
+        if fitted.note != note:
+            updated = await in_thread(
+                self._write, lambda now: fitted.note if now == note else now, note
+            )
+            self._log(updated.note, "fit")
+        return fitted.said
+
+    @staticmethod
+    def history(records: Iterable[Record]) -> list[Change]:
+        """The updates among a log's records, oldest first."""
+        found = []
+        for record in records:
+            note = record.get("note")
+            if isinstance(note, dict):
+                values = (note.get(key) for key in ("id", "op", "section", "text"))
+                found.append(Change(*(str(v or "") for v in (record.get("at"), *values))))
+        return found
+
+    # -- files ---------------------------------------------------------------------------
+
+    @property
+    def _folder(self) -> Path:
+        return self.project.notes_dir
+
+    @property
+    def _lock(self) -> Path:
+        return self._folder / ".notes"
+
+    @property
+    def _notebook(self) -> str:
+        notebook, root = self.project.notebook, self.project.root
+        if not notebook:
+            return ""
+        inside = notebook.relative_to(root) if notebook.is_relative_to(root) else notebook
+        return "".join(each if each.isprintable() else "?" for each in inside.as_posix())
+
+    def _write(self, change: Callable[[Note], Note], first: Note) -> Updated:
+        """Replace the active note by what `change` makes of it, or of `first` where there is
+        none; called again on the newer text where a person saved the file meanwhile."""
+        if self.project.store_is_foreign:
+            raise StorageError(f"{self.project.store} belongs to another user; nothing is written.")
+        kept = self.active()
+        change(kept.read[0] if kept else first)  # what is refused makes no file
+        place = ensure_project_store(self.project)
+        with locked(self._lock):
+            for _ in range(TRIES):
+                everything = self._all()
+                kept = self._active(everything)
+                note, repairs = kept.read if kept else (self._begun(first, everything), ())
+                note = replace(
+                    change(note),
+                    session=self.session,
+                    notebook=self._notebook,
+                    updated=self._stamp(),
+                )
+                if kept and not self._archive_others(everything, kept):
+                    continue
+                path = kept.path if kept else self._path(note)
+                data = note.render().encode()
+                if write_atomic(path, data, expected=kept.raw if kept else b""):
+                    self._last = note.id
+                    said = [place] if place else []
+                    if repairs:
+                        said.append(f"The note {path.name} was repaired: {' '.join(repairs)}")
+                    return Updated(note, path, tuple(said))
+        raise _overtaken(self._folder)
+
+    def _active(self, everything: list[Kept]) -> Kept | None:
+        mine = [each for each in everything if self._is_mine(each)]
+        candidates = mine or [
+            each
+            for each in everything
+            if each.whole
+            and each.front.notebook == self._notebook
+            and each.front.status == "active"
+            and not self._alive(each.front.session)
+        ]
+        active = [each for each in candidates if each.front.status == "active"]
+        return max(active, key=_age, default=None)
+
+    def _is_mine(self, kept: Kept) -> bool:
+        if kept.whole:
+            return kept.front.session == self.session
+        return kept.front.id == self._last
+
+    def _archive_others(self, everything: list[Kept], kept: Kept) -> bool:
+        """Archive the older active notes of the session that has `kept`; False where a person
+        saved one of them meanwhile."""
+        return all(
+            self._archived(each) is not None
+            for each in everything
+            if each.front.session == kept.front.session
+            and each.front.status == "active"
+            and each.whole
+            and each.path != kept.path
+        )
+
+    def _archived(self, kept: Kept) -> Note | None:
+        """The note archived, its body untouched; None where the file was saved meanwhile."""
+        note = replace(kept.read[0], status="archived", updated=self._stamp())
+        note = replace(note, session=note.session or self.session)
+        data = (note.front + kept.body).encode()
+        return note if write_atomic(kept.path, data, expected=kept.raw) else None
+
+    def _begun(self, first: Note, everything: list[Kept]) -> Note:
+        taken = {each.front.id for each in everything}
+        fresh = next(each for each in iter(self._new_id, None) if each not in taken)
+        return replace(first, id=fresh, created=self._stamp())
+
+    def _path(self, note: Note) -> Path:
+        return self._folder / f"{note.created[:10]}-{slug_of(note.title)}-{note.id}.md"
+
+    def _paths(self) -> list[Path]:
+        folder = self._folder
+        if self.project.store_is_foreign:
+            return []
+        try:
+            if folder.resolve() != folder:
+                raise StorageError(f"{folder} leads elsewhere by a link; make it a plain folder.")
+            return sorted(each for each in folder.iterdir() if _NAME.fullmatch(each.name))
+        except FileNotFoundError:
+            return []
+        except (OSError, RuntimeError) as error:
+            raise StorageError(f"{folder} cannot be read: {error}.") from error
+
+    def _all(self) -> list[Kept]:
+        """Every note that can be read; `problems` tells the others."""
+        found = []
+        for path in self._paths():
+            try:
+                found.append(self._read(path))
+            except StorageError:
+                continue
+        return found
+
+    def _read(self, path: Path) -> Kept:
+        try:
+            known = path.lstat()
+            if not stat.S_ISREG(known.st_mode) or known.st_size > READABLE:
+                raise StorageError(f"{path} is no session note: no plain file, or far too large.")
+            raw = path.read_bytes()
+        except OSError as error:
+            raise StorageError(f"{path} cannot be read: {error}.") from error
+        decoded = decode(raw)
+        if decoded is None or decoded.lossy:
+            raise StorageError(f"{path} is no text; save it as UTF-8.")
+        named = _NAME.fullmatch(path.name)
+        assert named
+        bare = Note(named[1])
+        front = front_of(decoded.text, bare)
+        return Kept(path, raw, decoded.text, front or bare, whole=front is not None)
+
+    def _stamp(self) -> str:
+        return self.clock.now().strftime(STAMP)
+
+    def _log(self, note: Note, op: str, section: str = "", text: str = "") -> None:
+        told = {"id": note.id, "op": op, "section": section, "text": text}
+        self._record({"note": {key: value for key, value in told.items() if value}})
+
+
+def _age(kept: Kept) -> tuple[str, str]:
+    return kept.front.updated, kept.path.name
+
+
+def _overtaken(path: Path) -> StorageError:
+    return StorageError(f"{path} is being saved over and over; try again.")
