@@ -84,7 +84,7 @@ def build(user: Sequence[Line], ranked: Sequence[Line], rest: Sequence[Line]) ->
 
 def shown(entry: Entry, why: Sequence[str] = ()) -> str:
     """One memory on one line, with its reasons and without the program's comment."""
-    reasons = ", ".join(_quoted(each[:REASON_LENGTH]) for each in why[:REASONS])
+    reasons = ", ".join(_quoted(_cut(each)) for each in why[:REASONS])
     because = f" (because of {reasons})" if reasons else ""
     return f"- [{entry.stamp[:10]}] ({entry.kind}) {_quoted(entry.said)}{because}"
 
@@ -144,18 +144,29 @@ def _add_best(page: _Page, best: Sequence[Line]) -> None:
 
 def _detail(topic: Topic, room: int) -> list[str]:
     """The topic's lines, quoted; cut at a line's end, and said so, where they need more room."""
+    lines = (topic.body or topic.description).split("\n")
+    whole = _first_fitting(lines, room)
+    if len(whole) == len(lines):
+        return whole
     cut = f"  [cut: the rest stands in {topic.name}, in the memory folder]"
-    chosen: list[str] = []
-    sizes: list[int] = []
-    for line in (topic.body or topic.description).split("\n"):
-        text = f"  > {_quoted(line.expandtabs(4))}" if len(line) <= room else ""
-        sizes.append(_bytes(text))
-        if not text or sum(sizes) > room:
-            while chosen and sum(sizes[: len(chosen)]) + _bytes(cut) > room:
-                chosen.pop()
-            return [*chosen, cut] if chosen else []
+    part = _first_fitting(lines, room - _bytes(cut))
+    return [*part, cut] if part else []
+
+
+def _first_fitting(lines: Sequence[str], room: int) -> list[str]:
+    chosen = []
+    for line in lines:
+        if len(line) > room:  # not worth quoting
+            break
+        text = f"  > {_quoted(line.expandtabs(4))}".rstrip()
+        if (room := room - _bytes(text)) < 0:
+            break
         chosen.append(text)
     return chosen
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= REASON_LENGTH else f"{reason[: REASON_LENGTH - 1]}…"
 
 
 def _left_out(number: int) -> str:

@@ -29,7 +29,7 @@ LISTED = 1_000  # entries of the memory folder that a listing looks at
 VALUES, LENGTH = 40, 200  # of one field, and characters of each
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
+_FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
 _BLOCK_SCALARS = ("|", ">", "|-", ">-")
 # Absent on Windows, where opening never follows into a FIFO or a device file anyway.
@@ -133,7 +133,7 @@ def _fields(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     for line in lines:
         if pair := _FIELD.fullmatch(line):
             values = found.setdefault(pair[1].lower(), [])
-            values += _scalars(pair[2] or "")
+            values += _scalars(pair[2])
         elif item := _ITEM.fullmatch(line):
             values.append(_unquoted(item[1]))
         elif line[:1] in (" ", "\t"):  # the rest of a long text
