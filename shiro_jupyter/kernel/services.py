@@ -315,7 +315,7 @@ class Services:
                 cwd=Path.cwd(),
             )
         tools = self.tools(loaded)
-        memory = self.memory.block() if loaded.settings.memory else ""
+        memory = self.memory.block().text if loaded.settings.memory else ""
         system = system_text(self.project, [tool.name for tool in tools], memory)
         return Agent(
             session=self.opened.session,

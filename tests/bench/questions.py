@@ -137,7 +137,7 @@ class Bench:
         self.file = find_model_file(str(binary), str(CACHE / FILES[size]))
         self.project = Project(EXAMPLE)
         folders = Folders(data / "config", data, data)
-        self.memory = Memory(self.project, folders, self.clock).block()
+        self.memory = Memory(self.project, folders, self.clock).block().text
         with contextlib.chdir(EXAMPLE):
             self.variables = runpy.run_path("load.py")
         for name in [name for name in self.variables if name.startswith("__")]:

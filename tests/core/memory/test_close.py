@@ -68,6 +68,7 @@ RELATED = [
     ("the build needs node 18", "the build needs java"),
     ("tests are slow", "browser tests are flaky"),
     ("never commit data/raw", "data/raw comes from the export of Anna"),
+    ("run 12 failed on Monday after the deploy", "run 13 failed on Monday after the deploy"),
     ("fact 4525", "fact 6945"),
     ("tests in tests/browser need chromium", "tests in tests/kernel need ipykernel"),
     ("the api returns 429 above 10 requests", "the api returns dates as ISO strings"),

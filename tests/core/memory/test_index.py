@@ -258,6 +258,6 @@ def test_lines_to_mend_are_told_with_their_number() -> None:
         b"- [ ] to do\n- [1](https://example.org)\n- plain\n- [not-a-stamp] x\n  - [2026-10-08] day"
     )
     told = Index(raw).broken()
-    assert [number for number, _ in told] == [3, 4, 5, 7, 8, 13]
+    assert [each.number for each in told] == [3, 4, 5, 7, 8, 13]
     words = ["stamp", "stamp", "merge", "merge", "UTF-8", "stamp"]
-    assert all(word in fault for word, (_, fault) in zip(words, told, strict=True))
+    assert all(word in each.fault for word, each in zip(words, told, strict=True))

@@ -1,0 +1,74 @@
+"""What may be stored: the limits of a memory and of an index, and texts that are refused."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import TextRefused
+from ..policy.secrets import looks_secret
+from .index import Index
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Characters of a text, and what one index may hold. All refusals are `TextRefused`."""
+
+    text: int = 400
+    advised: int = 120
+    entries: int = 300
+    bytes: int = 200_000
+
+    def check(self, text: str, folder: Path) -> None:
+        """Refuse what is blank, of several lines, or too long; `folder` is for topic files."""
+        text = text.strip()
+        if not text:
+            raise TextRefused("There is nothing to remember: the text is blank.")
+        if "\n" in text or "\r" in text:
+            raise TextRefused(
+                f"A memory is one line. Put the detail into a topic file (Markdown in {folder}) "
+                "and remember one line that points at it."
+            )
+        if len(text) > self.text:
+            raise TextRefused(
+                f"A memory is at most {self.text} characters, this is {len(text)}. "
+                f"Put the detail into a topic file (Markdown in {folder})."
+            )
+        if any(map(_breaks_line, text)):
+            raise TextRefused("The text holds control characters; type it again without them.")
+
+    def within(self, before: Index, after: Index, scope: str) -> Index:
+        """`after`, unless it grows beyond what an index may hold."""
+        entries, size = len(after.entries), len(after.raw)
+        if (entries > self.entries and entries > len(before.entries)) or (
+            size > self.bytes and size > len(before.raw)
+        ):
+            raise TextRefused(
+                f"The {scope} memory is full ({self.entries} memories, {self.bytes // 1000} kB). "
+                "Remove what is stale with %forget, merge what says nearly the same, or move "
+                "detail to topic files."
+            )
+        return after
+
+    def advice(self, text: str) -> list[str]:
+        """Sentences to tell about a text that was stored."""
+        if len(text) <= self.advised:
+            return []
+        return [
+            f"{len(text)} characters: a memory over {self.advised} is better shortened, its detail "
+            "moved to a topic file."
+        ]
+
+
+def refuse_secret(text: str) -> None:
+    if secret := looks_secret(text):
+        raise TextRefused(
+            f"The text looks like it holds a secret ({secret}): not recorded. Say where it is "
+            "kept instead."
+        )
+
+
+def _breaks_line(character: str) -> bool:
+    """Controls, line and paragraph separators, and halves of pairs, which no file can hold."""
+    return character != "\t" and unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")

@@ -1,0 +1,64 @@
+"""A memory as it is listed, and picking one of them by its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ..errors import MemoryRefused
+from .index import Entry, fold
+
+Scope = Literal["project", "global"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+CANDIDATES, CANDIDATE_LENGTH = 5, 80
+
+
+@dataclass(frozen=True)
+class Found:
+    """A memory with its count of recalls, and for a search its score and at most three reasons.
+
+    `line` is what stands in the file, without its end. `accepted`: this user wrote or accepted
+    exactly that line. `stale` says what it names and is gone; `dangling`: its topic is missing.
+    """
+
+    entry: Entry
+    scope: Scope
+    count: int
+    score: float = 0.0
+    why: tuple[str, ...] = ()
+    stale: str = ""
+    dangling: bool = False
+    accepted: bool = True
+    line: str = ""
+
+
+def pick(found: Iterable[Found], text: str) -> Found:
+    """The memory with this text or id, else the only one that holds the text.
+
+    The project's own where both scopes say it. Raises `MemoryRefused` for none or several.
+    """
+    everything = {(each.scope, each.entry.folded): each for each in reversed(list(found))}
+    candidates = sorted(everything.values(), key=lambda each: SCOPES.index(each.scope))
+    wanted = fold(text)
+    same = [e for e in candidates if wanted in (e.entry.folded, fold(e.entry.said))]
+    if same:
+        return same[0]
+    matches = [e for e in candidates if text.strip() == e.entry.id]
+    one = len({e.entry.folded for e in matches}) == 1  # two texts may share an id
+    if not matches:
+        matches = [e for e in candidates if wanted in fold(e.entry.said)]
+        one = len(matches) == 1
+    if one:
+        return matches[0]
+    if not matches:
+        raise MemoryRefused(f"No memory holds “{text.strip()}”; nothing was changed.")
+    shown = [f"  {e.entry.id}  {cut(e.entry.text)}" for e in matches[:CANDIDATES]]
+    raise MemoryRefused(
+        f"{len(matches)} memories hold “{text.strip()}”; nothing was changed. Say which one, "
+        "by its id or more of its text:\n" + "\n".join(shown)
+    )
+
+
+def cut(text: str, length: int = CANDIDATE_LENGTH) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,69 @@
+"""Which lines of a memory this user wrote or accepted, kept where no checkout reaches."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import StorageError
+from ..workspace.files import append, locked, make_folder
+
+_HASH = re.compile(rb"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Own:
+    """Hashes of lines, one each line of a file in the user's data folder.
+
+    Of the whole line, and not of the folded text: a commit may change the pointer, the tags or
+    the comment alone, and they decide what is loaded and when. Without the line's end, which git
+    converts. The file is only ever added to: what is broken in it counts for nothing and stays.
+    """
+
+    path: Path
+
+    @classmethod
+    def of(cls, data: Path, identity: str) -> Own:
+        name = hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:16]
+        return cls(data / "accepted" / f"{name}.txt")
+
+    def read(self) -> frozenset[str]:
+        """The hashes; none where the file cannot be read."""
+        try:
+            stored = self.path.read_bytes()
+        except OSError:
+            return frozenset()
+        return frozenset(each.decode() for each in stored.split(b"\n") if _HASH.fullmatch(each))
+
+    def add(self, lines: Iterable[str]) -> int:
+        """How many were not there yet. Raises `StorageError` where they cannot be recorded."""
+        wanted = dict.fromkeys(map(hash_of, lines))
+        if not wanted.keys() - self.read():
+            return 0
+        make_folder(self.path.parent, private=True)
+        with locked(self.path):
+            known = self.read()
+            fresh = [each for each in wanted if each not in known]
+            # A writer that was killed may have left half a line.
+            start = "" if self._ends() else "\n"
+            data = start + "".join(f"{each}\n" for each in fresh)
+            append(self.path, data.encode(), private=True)
+        return len(fresh)
+
+    def _ends(self) -> bool:
+        try:
+            return self.path.read_bytes()[-1:] in (b"", b"\n")
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            raise StorageError(
+                f"{self.path} cannot be read ({error.strerror}); make it a plain file of yours."
+            ) from error
+
+
+def hash_of(line: str) -> str:
+    """Of a line without its end."""
+    return hashlib.sha256(line.encode()).hexdigest()
