@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -37,10 +38,12 @@ def script(lab: Lab) -> None:
     )
 
 
-def run_below(page: Page, first: int) -> None:
-    """Run the cells from this one on; one of them fails, once Lab has sent all of them."""
+def run_below(page: Page, first: int, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """Run the cells from this one on; one of them fails, once Lab has sent all of them and
+    `meanwhile` has been done."""
     running = page.start(first, "notebook:run-all-below")
     expect(page.cell(7).locator(".jp-InputPrompt")).to_contain_text("*")
+    meanwhile()
     go = page.lab.folder / "go"
     go.touch()
     page.finished(running)
@@ -54,13 +57,18 @@ def around(page: Page, asked: str, kernel: str) -> list[Any]:
     name = f"{asked or 'alone'}-{kernel}.ipynb"
     page.open(page.lab.notebook(name, cells, kernel=kernel))
     panel = page.panel()
-    page.run(0)
-    if asked == "panel":
-        box = panel.get_by_role("textbox", name="Ask shiro")
+    box = panel.get_by_role("textbox", name="Ask shiro")
+
+    def ask() -> None:
         box.fill("later")
         box.press("Enter")
-    page.run(1)
-    run_below(page, 2)
+
+    page.run(0)
+    if asked == "cell":
+        run_below(page, 1)
+    else:
+        page.run(1)
+        run_below(page, 2, ask if asked else lambda: None)
     run_below(page, 5)
     if asked:
         expect(panel).to_contain_text("Ran.")
