@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("load", "weight", "turn", "page", "questions")
+BENCHES = ("load", "weight", "turn", "page", "questions", "memory")
 
 
 def main() -> None:
