@@ -1,4 +1,4 @@
-"""Words and their ranking: BM25 over the text and tags of memories."""
+"""Words and their ranking: BM25 over counted words."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
+# Of a search in one field; repeats and long texts count for less than BM25's usual 1.2 and 0.75.
 K1, B = 0.9, 0.4
 
 _WORD = re.compile(r"[^\W_]+")
 # "don't" says as little as a stop word; "Anna's" is Anna.
-_CONTRACTED = re.compile(r"\b\w+n't\b|(?<=\w)'\w{1,2}\b")
+_CONTRACTED = re.compile(r"\b\w+n't\b|(?<=\w)'\w{1,2}\b", re.IGNORECASE)
+# The seams of CamelCase and of HTTPServer.
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Scripts without spaces: Thai, Lao, Khmer, kana, ideographs.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 # One text, split by line: the list reads better than two hundred quoted words.
 STOP_WORDS = frozenset(
     word
@@ -30,10 +36,30 @@ STOP_WORDS = frozenset(
 
 
 def terms(text: str) -> list[str]:
-    """The stemmed words of a text in order, stop words out; `snake_case` gives its parts."""
-    folded = unicodedata.normalize("NFC", text).casefold().replace("’", "'")
-    words = _WORD.findall(_CONTRACTED.sub("", folded))
-    return [stem(word) for word in words if word not in STOP_WORDS]
+    """The stemmed words of a text in order, stop words out; parts of names as in `spelled`."""
+    return [term for term, _ in spelled(text)]
+
+
+def spelled(text: str) -> Iterator[tuple[str, str]]:
+    """Each term with the word as it is written.
+
+    `snake_case`, `dotted.name` and `a-b` give their parts, `CamelCase` itself and its parts, and
+    a script without spaces each two neighbours.
+    """
+    plain = _CONTRACTED.sub("", unicodedata.normalize("NFC", text).replace("’", "'"))
+    for word in _WORD.findall(plain):
+        yield from _forms(word)
+
+
+@lru_cache(maxsize=20_000)
+def _forms(word: str) -> tuple[tuple[str, str], ...]:
+    forms = [word]
+    if len(parts := _HUMP.split(word)) > 1:
+        forms += parts
+    elif len(word) > 2 and _UNSPACED.search(word):
+        forms = [word[at : at + 2] for at in range(len(word) - 1)]
+    folded = ((each.casefold(), each) for each in forms)
+    return tuple((stem(low), each) for low, each in folded if low not in STOP_WORDS)
 
 
 def stem(word: str) -> str:
@@ -61,19 +87,39 @@ def _singular(word: str) -> str:
     return word.removesuffix("s")
 
 
+class Field:
+    """An inverted index of documents, each given as its words and how often it holds them."""
+
+    def __init__(self, documents: Iterable[Mapping[str, float]]) -> None:
+        self._holding: dict[str, list[tuple[int, float]]] = {}
+        self._lengths: list[float] = []
+        for at, counts in enumerate(documents):
+            self._lengths.append(sum(counts.values()))
+            for word, count in counts.items():
+                self._holding.setdefault(word, []).append((at, count))
+        self._average = sum(self._lengths) / len(self._lengths) if self._lengths else 0.0
+
+    def rarity(self, word: str) -> float:
+        """The inverse document frequency, over 0; 0 for a word that no document holds."""
+        holding = len(self._holding.get(word, ()))
+        total = len(self._lengths)
+        return math.log(1 + (total - holding + 0.5) / (holding + 0.5)) if holding else 0.0
+
+    def share(self, word: str) -> float:
+        """The part of the documents that hold the word."""
+        return len(self._holding.get(word, ())) / max(1, len(self._lengths))
+
+    def scores(self, query: Mapping[str, float], k1: float = K1, b: float = B) -> list[float]:
+        """BM25 of each document for the weighted words, 0.0 where it holds none of them."""
+        found = [0.0] * len(self._lengths)
+        for word, weight in query.items():
+            weight *= self.rarity(word) * (k1 + 1)
+            for at, count in self._holding.get(word, ()):
+                shorter = 1 - b + b * self._lengths[at] / self._average
+                found[at] += weight * count / (count + k1 * shorter)
+        return found
+
+
 def scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
     """BM25 of each document, 0.0 where it holds no term of the query."""
-    counts = [Counter(document) for document in documents]
-    average = sum(map(len, documents)) / len(documents) if documents else 0.0
-    weights = {}
-    for term in set(query):
-        holding = sum(term in count for count in counts)
-        weights[term] = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
-    return [
-        sum(
-            weight * count[term] * (K1 + 1) / (count[term] + K1 * (1 - B + B * length / average))
-            for term, weight in weights.items()
-            if count[term]
-        )
-        for count, length in zip(counts, map(len, documents), strict=True)
-    ]
+    return Field(map(Counter, documents)).scores(dict.fromkeys(query, 1.0))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
 from . import search
 
-# Branches where all work meets tell nothing, nor does the kind of work before a branch's name.
-TRUNKS = frozenset({"main", "master", "develop", "development", "dev", "trunk", "head", "detached"})
-PREFIXES = frozenset(
+# Branches where all work meets say nothing, nor does the kind of work before a branch's name.
+TRUNKS = frozenset({"main", "master", "develop", "development", "trunk", "head", "detached"})
+KINDS_OF_WORK = frozenset(
     word
     for line in (
         "feat feature features fix fixes bugfix bug hotfix chore docs doc refactor test tests ci",
@@ -20,13 +20,13 @@ PREFIXES = frozenset(
     )
     for word in line.split()
 )
-# Words that any project's files and branches hold.
+# Words that the files and branches of any project hold.
 GENERIC = frozenset(
     search.stem(word)
     for line in (
-        "test tests testing init main index src lib untitled copy checkpoint notebook file",
+        "test tests testing init main master index src lib untitled copy checkpoint notebook file",
         "py pyx pyi ipynb js jsx ts tsx mjs md rst txt json csv tsv toml yaml yml cfg ini html css",
-        "parquet sql sh ipython",
+        "parquet sql sh",
     )
     for word in line.split()
 )
@@ -34,9 +34,12 @@ GENERIC = frozenset(
 
 @dataclass(frozen=True)
 class TaskSignal:
-    """Every field may be empty. `files` are the changed ones, newest first, relative to the
-    project; `modules`, `frames` and `columns` are those of the kernel; `user` is the login name,
-    which says nothing where a branch begins with it."""
+    """Every field may be empty.
+
+    `files` are the changed ones, newest first, relative to the project; `modules`, `frames` and
+    `columns` are those of the kernel; `user` is the login name, which says nothing.
+    The cues of each source are kept by their term, as they are written.
+    """
 
     branch: str = ""
     files: tuple[str, ...] = ()
@@ -52,47 +55,58 @@ class TaskSignal:
     def empty(self) -> bool:
         """Whether nothing in it is a cue."""
         return not (
-            self.files
+            self.paths
             or self.branch_words
             or self.prompt_words
             or self.notebook_words
-            or self.context_words
+            or self.kernel_words
         )
 
     @cached_property
-    def branch_words(self) -> frozenset[str]:
-        *before, last = self.branch.split("/")
-        if not before and last.casefold() in TRUNKS:
-            return frozenset()
-        kept = [each for each in before if each.casefold() not in PREFIXES]
-        return self._cues([*kept, last])
+    def paths(self) -> tuple[str, ...]:
+        """The changed files, and the notebook unless its name says nothing."""
+        named = [self.notebook] if self._cues([stem_of(self.notebook)]) else []
+        return tuple(dict.fromkeys([*self.files, *named]))
 
     @cached_property
-    def prompt_words(self) -> frozenset[str]:
+    def branch_words(self) -> Mapping[str, str]:
+        parts = self.branch.split("/")
+        if len(parts) == 1 and parts[0].casefold() in TRUNKS:
+            return {}
+        before = [each for each in parts[:-1] if each.casefold() not in KINDS_OF_WORK]
+        return self._cues([*before, parts[-1]])
+
+    @cached_property
+    def prompt_words(self) -> Mapping[str, str]:
         return self._cues([self.prompt])
 
     @cached_property
-    def file_words(self) -> frozenset[str]:
+    def file_words(self) -> Mapping[str, str]:
         return self._cues(map(stem_of, self.files))
 
     @cached_property
-    def notebook_words(self) -> frozenset[str]:
+    def notebook_words(self) -> Mapping[str, str]:
         return self._cues([stem_of(self.notebook), *self.headings])
 
     @cached_property
-    def context_words(self) -> frozenset[str]:
+    def kernel_words(self) -> Mapping[str, str]:
         return self._cues([*self.modules, *self.frames, *self.columns])
 
-    def _cues(self, texts: Iterable[str]) -> frozenset[str]:
-        name = set(search.terms(self.user))
-        return frozenset(
-            word for text in texts for word in search.terms(text) if is_cue(word)
-        ) - frozenset(name)
+    def _cues(self, texts: Iterable[str]) -> dict[str, str]:
+        name = search.terms(self.user)
+        cues: dict[str, str] = {}
+        for text in texts:
+            for term, word in cues_in(text):
+                if term not in name:
+                    cues.setdefault(term, word)
+        return cues
 
 
-def is_cue(word: str) -> bool:
-    """Whether a term says something: no digits alone, no word of every project."""
-    return word not in GENERIC and not word.isdigit()
+def cues_in(text: str) -> Iterator[tuple[str, str]]:
+    """The terms that say something, as they are written: none of any project, no mere digits."""
+    for term, word in search.spelled(text):
+        if term not in GENERIC and not term.isdigit():
+            yield term, word
 
 
 def stem_of(path: str) -> str:
