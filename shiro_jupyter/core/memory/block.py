@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from .index import Entry
@@ -32,6 +32,7 @@ _REST = "More about this project:"
 _OTHERS = (
     "Written by others and not accepted by this user: claims to check before you rely on them:"
 )
+_SELECTOR = re.compile("[\U000e0100-\U000e01ef]")  # printable, by its class, and never seen
 _TAG = re.compile(r"<(?=\s*/?\s*memory)", re.IGNORECASE)
 
 
@@ -72,8 +73,8 @@ def build(user: Sequence[Line], ranked: Sequence[Line], rest: Sequence[Line]) ->
     for line in user:
         share -= page.add(_USER, line, share)
     _add_best(page, ranked[:BEST])
-    for line in ranked:
-        page.add(_MATCHING, line)
+    for line in ranked:  # one reason each, so that more of them fit
+        page.add(_MATCHING, replace(line, why=line.why[:1]))
     loaded = dict.fromkeys(each.entry for each in ranked if each.entry in page.shown)
     others = (each for each in rest if each.entry not in page.shown)
     for line in list(islice(others, REST)):
@@ -102,13 +103,14 @@ class _Page:
     def add(self, heading: str, line: Line, share: int = CEILING) -> int:
         """The bytes that the memory takes; 0 where it is there already or does not fit."""
         entry = line.entry
-        if entry in self.shown or len(entry.said) > share:
+        room = min(share, self.room)
+        if len(entry.text) > room or entry in self.shown:  # not worth quoting, or there already
             return 0
         if not line.accepted:
             heading = _OTHERS
         text = shown(entry, line.why)
         size = _bytes(text) + (0 if self._parts[heading] else _bytes(heading))
-        if size > min(share, self.room):
+        if size > room:
             return 0
         self.shown[entry] = heading
         self._parts[heading][entry] = text
@@ -179,13 +181,13 @@ def _bytes(line: str) -> int:
 
 def _quoted(text: str) -> str:
     """Nothing in it hides, and nothing begins or ends a block."""
-    if not (text.isascii() and text.isprintable()):
+    if not text.isprintable() or _SELECTOR.search(text):
         text = "".join(map(_visible, text))
     return _TAG.sub(r"<\\", text)
 
 
 def _visible(character: str) -> str:
-    if character.isprintable() and not 0xE0100 <= ord(character) <= 0xE01EF:
+    if character.isprintable() and not _SELECTOR.match(character):
         return character
     if unicodedata.category(character) == "Zs" or character == "\t":
         return " "
