@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
@@ -113,7 +113,8 @@ class Ranker:
             (TEXT, self._text.scores(words, b=TEXT_B)),
             (FILE_WORDS, self._text.scores(dict.fromkeys(signal.file_words, 1.0), b=TEXT_B)),
         )
-        files = self._files.scores(_telling(self._files, dict.fromkeys(signal.paths, 1.0)), b=0)
+        changed = _telling(self._files, dict.fromkeys(signal.paths, 1.0))
+        files = self._files.scores(changed, b=0)
         likely = _telling(self._files, self._likely(words, text))
         kernel = _telling(self._kernel, dict.fromkeys(signal.kernel_words, 1.0))
         scores = _added(
@@ -127,7 +128,7 @@ class Ranker:
         best = max(scores, default=0.0)
         self._lift(scores, words, best)
         return [
-            Ranked(at, scores[at], self._why(at, cues, signal.paths) or self._alike(at, likely))
+            Ranked(at, scores[at], self._why(at, cues, changed) or self._alike(at, likely))
             for at in self._best(scores)
             if scores[at] and scores[at] >= best * FLOOR
         ]
@@ -168,10 +169,10 @@ class Ranker:
         likely = _added((1.0, self._names.scores(words)), (1.0, votes))
         return {path: weight for path, weight in zip(self._place, likely, strict=True) if weight}
 
-    def _why(self, at: int, cues: Sequence[_Cue], paths: Sequence[str] = ()) -> tuple[str, ...]:
+    def _why(self, at: int, cues: Sequence[_Cue], paths: Iterable[str] = ()) -> tuple[str, ...]:
         found = [
             (FILES * self._files.rarity(path), f"file “{_name(path)}”")
-            for path in _telling(self._files, dict.fromkeys(paths, 1.0))
+            for path in paths
             if path in self._documents[at].files
         ]
         for source, term, word, weight in cues:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -37,7 +37,7 @@ STOP_WORDS = frozenset(
 
 def terms(text: str) -> list[str]:
     """The stemmed words of a text in order, stop words out; parts of names as in `spelled`."""
-    return [term for term, _ in spelled(text)]
+    return [term for word in _written(text) for term, _ in _forms(word)]
 
 
 def spelled(text: str) -> Iterator[tuple[str, str]]:
@@ -46,9 +46,13 @@ def spelled(text: str) -> Iterator[tuple[str, str]]:
     `snake_case`, `dotted.name` and `a-b` give their parts, `CamelCase` itself and its parts, and
     a script without spaces each two neighbours.
     """
-    plain = _CONTRACTED.sub("", unicodedata.normalize("NFC", text).replace("’", "'"))
-    for word in _WORD.findall(plain):
+    for word in _written(text):
         yield from _forms(word)
+
+
+def _written(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFC", text).replace("’", "'")
+    return _WORD.findall(_CONTRACTED.sub("", plain) if "'" in plain else plain)
 
 
 @lru_cache(maxsize=20_000)
@@ -91,12 +95,12 @@ class Field:
     """An inverted index of documents, each given as its words and how often it holds them."""
 
     def __init__(self, documents: Iterable[Mapping[str, float]]) -> None:
-        self._holding: dict[str, list[tuple[int, float]]] = {}
+        self._holding: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
         self._lengths: list[float] = []
         for at, counts in enumerate(documents):
             self._lengths.append(sum(counts.values()))
             for word, count in counts.items():
-                self._holding.setdefault(word, []).append((at, count))
+                self._holding[word].append((at, count))
         self._average = sum(self._lengths) / len(self._lengths) if self._lengths else 0.0
 
     def rarity(self, word: str) -> float:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from . import search
 
@@ -111,4 +109,5 @@ def cues_in(text: str) -> Iterator[tuple[str, str]]:
 
 def stem_of(path: str) -> str:
     """A file's name without its endings: `tests/test_load.spec.ts` is `test_load`."""
-    return re.split(r"(?<=.)\.", PurePosixPath(path).name)[0]
+    name = path.rpartition("/")[2]
+    return name[:1] + name[1:].partition(".")[0]
