@@ -20,6 +20,7 @@ from shiro_jupyter.core.events import EVENTS, name_of
 from shiro_jupyter.core.settings import settings_table
 from shiro_jupyter.core.tools.shelf import tools_table
 from shiro_jupyter.core.turn import Limits
+from shiro_jupyter.kernel import memory_commands as memory_commands  # registers its commands
 from shiro_jupyter.kernel.commands import commands_table, flags_table
 from shiro_jupyter.kernel.tools import KERNEL_TOOLS
 

@@ -62,12 +62,12 @@ class MemoryRefused(ModelMendable):
 class MemoryClose(MemoryRefused):
     """A memory of the same subject claims something else; `id` is that one's."""
 
-    def __init__(self, id: str, text: str) -> None:
+    def __init__(self, known: str, text: str) -> None:
         super().__init__(
-            f"Not recorded: memory {id} says “{text}”. Call again with replaces {id} to put the "
-            "new text in its place, or with keep_both where both are true."
+            f"Not recorded: memory {known} says “{text}”. Call again with replaces {known} to put "
+            "the new text in its place, or with keep_both where both are true."
         )
-        self.id, self.text = id, text
+        self.id, self.text = known, text
 
 
 class NoteRefused(ModelMendable):

@@ -117,10 +117,7 @@ def status(services: Services, rest: str) -> Work:
 @command("[URL]")
 def connect(services: Services, rest: str) -> Work:
     """connect a model: endpoint, key and model are asked for, tried and kept"""
-    if services.thread.here:
-        raise UsageError("/connect asks questions in a cell: run %shiro /connect there.")
-    if not compat.allows_stdin(services.shell):
-        raise UsageError("/connect asks questions, and nobody is here to answer them.")
+    ask_in_a_cell(services, "connect")
     return services.connect(rest)
 
 
@@ -220,6 +217,14 @@ def fix(services: Services, rest: str) -> Prompt:
     if not prompt:
         raise UsageError("No cell has failed yet: there is nothing to fix.")
     return Prompt(prompt)
+
+
+def ask_in_a_cell(services: Services, name: str) -> None:
+    """Raises `UsageError` where nobody could answer what a command asks."""
+    if services.thread.here:
+        raise UsageError(f"/{name} asks questions in a cell: run %shiro /{name} there.")
+    if not compat.allows_stdin(services.shell):
+        raise UsageError(f"/{name} asks questions, and nobody is here to answer them.")
 
 
 def todo_text(services: Services) -> str:

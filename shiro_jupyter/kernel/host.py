@@ -15,6 +15,7 @@ from ..core.errors import ShiroError, TurnFailed, UsageError
 from ..core.events import TurnEnded
 from ..views.visible import visible
 from . import commands, compat
+from . import memory_commands as memory_commands  # registers its commands
 from .cell_interrupts import in_cell
 from .channel import Channel
 from .command_line import CommandLine, parse
@@ -58,6 +59,13 @@ class Host:
         self.shell = shell
         self.services = Services(shell, channel)
         self.services.pages.prompted = Panel(self.services).prompted
+        remembered = self.services.remembered
+        self.memory_magics = MemoryMagics(
+            self.services.memory,
+            remembered.about,
+            remembered.tables,
+            self.services.emit_from_main,
+        )
         answers = Answers(self.services.folders.data / "answers", self.services.project)
         self.runs = Runs(answers, time.time)
         self.services.failure = compat.failure(getattr(shell, "last_execution_result", None))
@@ -67,10 +75,6 @@ class Host:
     @property
     def main(self) -> MainThread:
         return self.services.main
-
-    @property
-    def memory_magics(self) -> MemoryMagics:
-        return self.services.memory_magics
 
     def close(self) -> None:
         self.shell.events.unregister("post_run_cell", self._cell_ended)

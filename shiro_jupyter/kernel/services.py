@@ -22,6 +22,7 @@ from ..core.policy.gate import Gate
 from ..core.questions import Questions
 from ..core.sessions import catalogue
 from ..core.sessions.log import Opened, load_session, open_session
+from ..core.sessions.running import Running
 from ..core.sessions.session import Session
 from ..core.settings import Loaded, Settings
 from ..core.settings.connect import Connector, Prompts
@@ -44,12 +45,12 @@ from .fix import prompt_of_error
 from .live import LiveKernel
 from .loopback import Loopback
 from .main_thread import JobInterrupted, MainThread
-from .memory_magics import MemoryMagics
 from .namespace import Namespace
 from .owner import CURRENT, Errand, Owner
 from .pages import Pages
 from .person import Person
 from .pictures import Pictures
+from .session_memory import SessionMemory
 from .tools.inspect_variable import InspectVariable
 from .tools.list_variables import ListVariables
 from .tools.run_python import RunPython
@@ -78,8 +79,14 @@ class Services:
         notebook = notebook_path(os.environ, shell.user_ns.get("__vsc_ipynb_file__"))
         self.project = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
         self.memory = Memory(self.project, self.folders, self.clock)
-        self.memory_magics = MemoryMagics(lambda: self.memory, self.emit_from_main)
         self.processes = Processes(os.environ, self.folders.data / "outputs")
+        self.remembered = SessionMemory(
+            self.memory,
+            self.processes,
+            self.clock,
+            Running(self.folders.data / "running"),
+            shell.user_ns,
+        )
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
         self.main = MainThread(self.interrupt, self._unserved)
@@ -90,7 +97,6 @@ class Services:
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
         self.opened: Opened | None = None
         self._turns: list[Owner] = []  # the running one and those behind it
-        self._connecting: asyncio.Task[Any] | None = None
         self.agent: Agent | None = None
         self._in_force: Loaded | None = None
         self._told: set[str] = set()
@@ -141,7 +147,8 @@ class Services:
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
         namespace = self.namespace(loaded)
         kernel = (ListVariables(namespace), InspectVariable(namespace), RunPython(self.live))
-        return tools_for(loaded.settings.tool_sets, kernel)
+        memory = self.remembered.tools(loaded.settings.memory)
+        return tools_for(loaded.settings.tool_sets, (*memory, *kernel))
 
     def namespace(self, loaded: Loaded) -> Namespace:
         return Namespace(self.shell, show_values=not loaded.settings.schema_only)
@@ -164,12 +171,13 @@ class Services:
 
         return self.thread.spawn(wait)
 
+    async def typed(self, text: str) -> str:
+        """What the person types after the last line of the text, in a cell that serves."""
+        shown, _, last = text.rpartition("\n")
+        return await self.main.run(lambda: (self._say(shown), input(last))[1], stdin=True)
+
     async def connect(self, address: str) -> str:
         """Ask the person for endpoint, key and model; what was kept, as a sentence."""
-
-        async def ask(text: str) -> str:
-            shown, _, last = text.rpartition("\n")
-            return await self.main.run(lambda: (self._say(shown), input(last))[1], stdin=True)
 
         async def ask_secret(text: str) -> str:
             return await self.main.run(lambda: getpass.getpass(text), stdin=True)
@@ -178,15 +186,12 @@ class Services:
             await self.main.run(lambda: self._say(text))
 
         connector = Connector(self.environ, self.folders, self.models.keys)
-        self._connecting = asyncio.current_task()
         try:
             connected = await connector.connect(
-                self.settings(), Prompts(ask, ask_secret, say), address
+                self.settings(), Prompts(self.typed, ask_secret, say), address
             )
         except (JobInterrupted, EOFError, asyncio.CancelledError):
             raise UsageError("Nothing was changed.") from None
-        finally:
-            self._connecting = None
         # What a variable or a flag set holds no more in this kernel.
         self.flags |= {"base_url": connected.base_url, "model": connected.model}
         self.models.changed()
@@ -214,6 +219,7 @@ class Services:
         self.thread.close()
         self.models.close()
         self.processes.end_all()
+        self.remembered.end()
         if self.opened:
             self.opened.log.flush()
 
@@ -222,7 +228,7 @@ class Services:
     async def turn(self, owner: Owner, prompt: str) -> TurnEnded:
         """Run a prompt to its end, behind those before it; the reply is complete then."""
         owner.task = asyncio.current_task()
-        agent = self._agent(owner)
+        agent = self._agent(owner, prompt)
         if self._turns:
             owner.behind(len(self._turns))
         self._turns.append(owner)
@@ -250,7 +256,7 @@ class Services:
         if self.opened:
             self.opened.log.heard(event)
         if owner and isinstance(event, TurnStarted):
-            self._tell(owner.loaded.notices)
+            self._tell((*owner.loaded.notices, *self.remembered.notices))
         if owner and isinstance(event, TurnEnded):
             owner.unsubscribe()
 
@@ -299,12 +305,12 @@ class Services:
         self._tell(opened.notices)
         return opened.session
 
-    def _agent(self, owner: Owner) -> Agent:
+    def _agent(self, owner: Owner, prompt: str) -> Agent:
         if self.agent is None:
-            self.agent = self._made(owner.loaded)
+            self.agent = self._made(owner.loaded, prompt)
         return self.agent
 
-    def _made(self, loaded: Loaded) -> Agent:
+    def _made(self, loaded: Loaded, prompt: str) -> Agent:
         """The agent of a session; tools and system text stay as they are until its end."""
         if self.opened is None:
             self.opened = open_session(
@@ -314,11 +320,12 @@ class Services:
                 tell=self._notice,
                 cwd=Path.cwd(),
             )
-        tools = self.tools(loaded)
-        memory = self.memory.block().text if loaded.settings.memory else ""
+        session, remembered = self.opened.session, self.remembered
+        memory = remembered.begin(session, prompt, on=loaded.settings.memory)
+        tools, namespace = self.tools(loaded), self.namespace(loaded)
         system = system_text(self.project, [tool.name for tool in tools], memory)
         return Agent(
-            session=self.opened.session,
+            session=session,
             model=self._client,
             tools=tools,
             system=lambda: system,
@@ -329,7 +336,7 @@ class Services:
             emit=self.emit,
             ask=self.questions.ask,
             flush=self.opened.log.flush,
-            surroundings=self.namespace(loaded).brief,
+            surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
         )
 
     async def _client(self) -> ModelClient:

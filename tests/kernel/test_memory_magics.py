@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from matplotlib import pyplot
 from traitlets.config import Config
 
 from shiro_jupyter.core.errors import MemoryRefused, TextRefused, UsageError
 from shiro_jupyter.core.events import Event, MemoryChanged
 from shiro_jupyter.core.memory.store import Memory
-from shiro_jupyter.core.workspace.project import Project
 from shiro_jupyter.kernel.memory_magics import (
     MemoryMagics,
     forget_line,
@@ -23,6 +20,7 @@ from shiro_jupyter.kernel.memory_magics import (
     recall_line,
     remember_line,
 )
+from shiro_jupyter.kernel.said import text_of
 from tests.support.kernels import running_kernel
 from tests.support.memories import maker
 
@@ -80,39 +78,26 @@ def test_a_refused_text_says_why(memory: Memory) -> None:
         remember_line(memory, "x" * 401)
 
 
-def test_the_comment_tells_what_was_worked_on(tmp_path: Path, memory: Memory) -> None:
-    head = memory.project.root / ".git" / "HEAD"
-    head.parent.mkdir()
-    head.write_text("ref: refs/heads/fix/dates\n")
-    memory.project = Project(memory.project.root, tmp_path / "eda.ipynb")
-    table = pandas.DataFrame({name: [1] for name in ("a", "b", "c", "d", "e", "order_date")})
-    other = pandas.DataFrame({"x": [1]})
-    namespace = {
-        "pd": pandas,
-        "plt": pyplot,
-        "_hidden": sys,
-        "orders": table,
-        "other": other,
-        "series": table["a"],
-        "number": 5,
-    }
-    remember_line(memory, "order_date of orders is day-first", namespace)
-    assert memory.entries()[0].entry.about == (
-        "notebook: eda.ipynb; modules: pandas, matplotlib; columns: order_date, a, b, c, d; "
-        "branch: fix/dates; source: user"
-    )
+def test_what_is_worked_on_is_kept_beside_it(memory: Memory) -> None:
+    remember_line(memory, "dates are day-first", lambda text: {"branch": [text[:5]]})
+    assert memory.entries()[0].entry.about == "branch: dates"
+
+
+def recalled(memory: Memory, line: str) -> str:
+    return text_of(recall_line(memory, line))
 
 
 def test_recall_says_what_there_is(memory: Memory) -> None:
-    assert recall_line(memory, "anything").startswith("Nothing recorded yet")
+    assert recalled(memory, "anything").startswith("Nothing recorded yet")
     remember_line(memory, "decision we chose snake_case for database columns #naming")
     remember_line(memory, "--global the api is versioned under /v2")
     entry = memory.recall("snake")[0].entry
-    assert recall_line(memory, "snake_case columns") == (
-        f"{entry.id}  2026-11-30 09:00  decision  we chose snake_case for database columns #naming"
-    )
-    assert recall_line(memory, "api").endswith("/v2 (global)")
-    assert recall_line(memory, "zebra") == "No memory matches “zebra”."
+    assert recalled(memory, "snake_case columns").split("\n") == [
+        "id      kind      age  used  memory",
+        f"{entry.id}  decision  now  2     we chose snake_case for database columns #naming",
+    ]
+    assert "  global  the api is versioned under /v2" in recalled(memory, "api")
+    assert recalled(memory, "zebra") == "No memory matches “zebra”."
     with pytest.raises(UsageError, match="what to recall"):
         recall_line(memory, " --why ")
 
@@ -120,8 +105,9 @@ def test_recall_says_what_there_is(memory: Memory) -> None:
 def test_why_is_shown_where_asked(memory: Memory) -> None:
     remember_line(memory, "prices are net #revenue")
     for line in ("revenue prices --why", "--why revenue prices"):
-        assert "because of " in recall_line(memory, line)
-    assert "because" not in recall_line(memory, "revenue")
+        shown = recalled(memory, line)
+        assert "tag #revenue" in shown and "word “prices”" in shown
+    assert "why" not in recalled(memory, "revenue")
 
 
 def test_forget_answers_what_went(memory: Memory) -> None:
@@ -164,7 +150,7 @@ def test_the_magics_take_the_line_as_typed_and_report(
     memory: Memory, shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events: list[Event] = []
-    MemoryMagics(lambda: memory, events.append).register(shell)
+    MemoryMagics(memory, emit=events.append).register(shell)
     shell.user_ns["y"] = "EXPANDED"
     shell.run_line_magic("remember", "gotcha keep $y and {y}")
     shell.run_line_magic("recall", "keep")
@@ -207,7 +193,8 @@ def test_in_a_kernel_without_a_model(tmp_path: Path) -> None:
         assert f"Remembered as gotcha: {line}\n" in taken.stdout and taken.status == "ok"
         assert str(tmp_path / ".shiro") in taken.stdout
         assert f"(gotcha) {line} <!--" in (tmp_path / ".shiro/memory/MEMORY.md").read_text()
-        assert line in kernel.run("%recall what does -c do?").stdout
+        (shown,) = kernel.run("%recall what does -c do?").of("display_data")
+        assert line in shown["data"]["text/plain"] and "<table>" in shown["data"]["text/html"]
         assert kernel.run("%recall 2").reply["payload"][0]["text"] == "x = 5"
         blank = kernel.run("%recall")
         assert "Say what to recall" in blank.stream("stderr") and blank.status == "ok"

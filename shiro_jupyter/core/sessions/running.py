@@ -1,0 +1,50 @@
+"""Which sessions run: one small file each, that says in which process."""
+
+from __future__ import annotations
+
+import json
+import platform
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from ..errors import StorageError
+from ..workspace.files import write_atomic
+
+
+@dataclass(frozen=True)
+class Running:
+    """The marks of this user's sessions, in one folder. They only help: one that cannot be
+    written is missing, and its session counts as ended."""
+
+    folder: Path
+
+    def begin(self, session: str) -> None:
+        """This process runs the session from now on."""
+        process = psutil.Process()
+        mark = {"host": platform.node(), "pid": process.pid, "started": process.create_time()}
+        with suppress(StorageError):
+            write_atomic(self._file(session), json.dumps(mark).encode(), private=True)
+
+    def end(self, session: str) -> None:
+        with suppress(OSError):
+            self._file(session).unlink()
+
+    def runs(self, session: str) -> bool:
+        """Whether a process still runs it. One on another machine is taken to."""
+        try:
+            mark = json.loads(self._file(session).read_bytes())
+            host, pid, started = mark["host"], int(mark["pid"]), float(mark["started"])
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return False
+        if host != platform.node():
+            return True
+        try:
+            return abs(psutil.Process(pid).create_time() - started) < 1
+        except (psutil.Error, ValueError, OverflowError):
+            return False
+
+    def _file(self, session: str) -> Path:
+        return self.folder / f"{session}.json"

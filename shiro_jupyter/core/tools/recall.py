@@ -1,0 +1,65 @@
+"""recall: what was recorded about something."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from ..memory.store import Found, Memory, Scope
+from ..policy.subjects import Access
+from .base import Parameters, Tool, ToolContext, ToolResult
+
+# What a session is tainted by that was told memories of others.
+MEMORY = "memory"
+
+
+class RecallParameters(Parameters):
+    query: str = Field(description="A few words.")
+    scope: Scope | None = None
+
+
+@dataclass(frozen=True)
+class Recall(Tool[RecallParameters]):
+    """Search the memories of this project and of the person, best match first. Only those that
+    fit the work were shown at the start. Check what contradicts what you can see now."""
+
+    memory: Memory
+    # The tables at hand and their columns, by which a memory may be stale.
+    tables: Callable[[], Mapping[str, Sequence[str]]] = dict
+
+    name: ClassVar[str] = "recall"
+    toolset: ClassVar[str] = "session"
+    access: ClassVar[Access] = "session"
+    parameters = RecallParameters
+
+    def summary(self, parameters: RecallParameters) -> str:
+        return parameters.query
+
+    async def run(self, parameters: RecallParameters, context: ToolContext) -> ToolResult:
+        found = await asyncio.to_thread(
+            self.memory.recall, parameters.query, parameters.scope, self.tables()
+        )
+        if not found:
+            return ToolResult("ok", "No memory matches; try other words.")
+        if not all(each.accepted for each in found):
+            context.session.tainted.add(MEMORY)
+        return ToolResult("ok", "\n".join(map(row, found)))
+
+
+def row(found: Found) -> str:
+    """One memory on one line: id, stamp, kind, what it says, and what to know of it."""
+    entry = found.entry
+    notes = [
+        "global" if found.scope == "global" else "",
+        "" if found.accepted else "written by others, not accepted",
+        f"stale: {found.stale}" if found.stale else "",
+        "its topic file is missing" if found.dangling else "",
+        f"because of {', '.join(found.why)}" if found.why else "",
+    ]
+    noted = "; ".join(filter(None, notes))
+    line = f"{entry.id} [{entry.stamp[:10]}] ({entry.kind}) {entry.said}"
+    return f"{line} — {noted}" if noted else line

@@ -1,0 +1,112 @@
+"""The slash commands of memory and session notes; importing this registers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.errors import NoteRefused, UsageError
+from ..core.events import NotesChanged
+from ..core.memory.found import Found
+from ..core.notes.note import fenced
+from ..core.sessions.log import read_log
+from ..views.document import Block, Line, Table
+from ..views.visible import visible
+from .commands import Outcome, Prompt, ask_in_a_cell, command
+from .memory_tables import age, memories_table
+from .said import Said
+from .services import Services
+
+UPDATE = (
+    "Bring this session's note up to date with session_notes: corrections of mine first, then what "
+    "was done, what was decided and why, and the next step. Answer in one line."
+)
+NOTE_USES = ("list", "update", "history", "done")
+
+
+@command()
+def notes(services: Services, rest: str) -> Said:
+    """all memories, newest first: their use, and what is stale or points at nothing"""
+    memory = services.memory
+    found = memory.entries(tables=services.remembered.tables())
+    amiss = [Line(sentence) for sentence in memory.problems()]
+    if not found:
+        return [Line("Nothing recorded yet. Record with %remember TEXT."), *amiss]
+    return [*memories_table(found, services.clock.now()), *amiss]
+
+
+@command("memory")
+def trust(services: Services, rest: str) -> Outcome:
+    """take the lines of memory that others wrote as yours, after a look at them"""
+    if rest != "memory":
+        raise UsageError("Say what to trust: /trust memory.")
+    found = services.memory.unaccepted()
+    if not found:
+        return "Every line of this project's memory is yours, or accepted."
+    ask_in_a_cell(services, "trust memory")
+    return _trusted(services, found)
+
+
+async def _trusted(services: Services, found: Sequence[Found]) -> Said:
+    path = services.memory.path()
+    lines = [f"In {path}, written by others:", *(f"+ {each.line}" for each in reversed(found))]
+    ask = f"{len(found)} in all. Take exactly these as yours? [y]es / [n]o: "
+    said = await services.typed(visible("\n".join([*lines, ask])))
+    if said.strip().casefold() not in ("y", "yes"):
+        return "Nothing was accepted."
+    number = services.remembered.accept(found)
+    return f"Accepted {number} line{'s' if number != 1 else ''} as yours."
+
+
+@command("[list|update|history|done]")
+def session_notes(services: Services, rest: str) -> Outcome:
+    """this session's note as it stands; those of the project; brought up to date, or closed"""
+    kept = services.remembered.notes
+    match rest:
+        case "":
+            active = kept.active()
+            return fenced(active.body) if active else "This session has no note yet."
+        case "list":
+            return _listed(services)
+        case "update":
+            return Prompt(UPDATE)
+        case "history":
+            return _history(services)
+        case "done":
+            return _closed(services)
+    raise UsageError(f"/session-notes takes nothing, or one of {', '.join(NOTE_USES)}.")
+
+
+def _listed(services: Services) -> Said:
+    now = services.clock.now()
+    found = services.remembered.notes.all()
+    amiss = [Line(sentence) for sentence in services.remembered.notes.problems()]
+    if not found:
+        return [Line("No session of this project has a note yet."), *amiss]
+    rows = tuple(
+        (each.front.id, each.front.status, age(each.front.updated, now), note.title, each.path.name)
+        for each in found
+        for note, _ in [each.read]
+    )
+    return [Table(("id", "status", "updated", "title", "file"), rows), *amiss]
+
+
+def _history(services: Services) -> Said:
+    if services.opened is None:
+        return "This session has not begun yet."
+    services.opened.log.flush()
+    path = services.opened.log.path
+    changes = services.remembered.notes.history(read_log(path).records if path.exists() else ())
+    if not changes:
+        return "This session's note was not changed yet."
+    rows = tuple((each.at[:16], each.op, each.section, each.text) for each in changes)
+    blocks: list[Block] = [Table(("at", "what", "section", "text"), rows)]
+    return blocks
+
+
+async def _closed(services: Services) -> Said:
+    try:
+        done = services.remembered.notes.done()
+    except NoteRefused as refused:
+        raise UsageError(str(refused)) from None
+    services.emit(NotesChanged(done.note.id))
+    return f"Archived: {done.path}. The next update starts a new note."

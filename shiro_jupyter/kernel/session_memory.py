@@ -1,0 +1,135 @@
+"""Memory and notes as a session of this kernel uses them: loaded, recorded, told meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.errors import StorageError
+from ..core.memory.block import shown
+from ..core.memory.found import Found
+from ..core.memory.index import STAMP, Entry
+from ..core.memory.signal import TaskSignal
+from ..core.memory.store import Memory
+from ..core.notes.store import Notes
+from ..core.sessions.running import Running
+from ..core.sessions.session import Session
+from ..core.tools.base import Tool
+from ..core.tools.forget import Forget
+from ..core.tools.recall import MEMORY, Recall
+from ..core.tools.remember import Remember
+from ..core.tools.session_notes import SessionNotes
+from ..core.workspace.clock import Clock
+from ..core.workspace.processes import Processes
+from .task_signal import about, tables_of, task_signal
+
+LATER = 10  # memories of a session that are told at each step, the newest
+
+
+class SessionMemory:
+    """`namespace` are the live variables. Methods are for any thread."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        processes: Processes,
+        clock: Clock,
+        running: Running,
+        namespace: Mapping[str, object],
+    ) -> None:
+        self.memory = memory
+        self.notices: tuple[str, ...] = ()  # what the memory has to say of itself
+        self._processes, self._clock, self._running = processes, clock, running
+        self._namespace = namespace
+        self._on = False
+        self._begun = ""  # when the block was built
+        self._shown: tuple[Entry, ...] = ()
+        self._session = Session()
+        self.notes = self._notes(self._session)
+
+    def signal(self, prompt: str = "") -> TaskSignal:
+        environment = self._processes.child_environment()
+        return task_signal(self.memory.project, self._namespace, environment, prompt)
+
+    def about(self, text: str, source: str = "user") -> dict[str, Sequence[str]]:
+        """What is being worked on, to keep beside a new memory."""
+        return about(self.signal(), text, source)
+
+    def tables(self) -> dict[str, list[str]]:
+        """Those at hand with their columns, by which a memory may be stale."""
+        return tables_of(self._namespace)
+
+    def tools(self, on: bool) -> tuple[Tool[Any], ...]:
+        """Those of the memory are there where it is `on`."""
+        memory = self.memory
+        remember = Remember(memory, lambda text: self.about(text, "agent"))
+        durable = (remember, Recall(memory, self.tables), Forget(memory)) if on else ()
+        return (*durable, SessionNotes(self.notes))
+
+    def begin(self, session: Session, prompt: str, *, on: bool) -> str:
+        """The block that every request of the session carries, empty where memory is not `on`."""
+        self.end()
+        self.notes, self._session = self._notes(session), session
+        self._on, self.notices = on, ()
+        self._running.begin(session.id)
+        if not on:
+            return ""
+        self._begun = self._clock.now().strftime(STAMP)
+        block = self.memory.block(self.signal(prompt))
+        self._shown = block.shown
+        if of_others := self._of_others():
+            if of_others & set(block.shown):
+                session.tainted.add(MEMORY)
+            lines = "1 line" if len(of_others) == 1 else f"{len(of_others)} lines"
+            self.notices = (
+                f"{lines} of this project's memory came from others: %shiro /trust memory shows "
+                "them, and accepts them as yours.",
+            )
+        return block.text
+
+    def accept(self, found: Sequence[Found]) -> int:
+        """Take lines of others as the user's own, as they were shown; how many there were."""
+        number = self.memory.accept(found)
+        if not self._of_others():
+            self.notices = ()
+            self._session.tainted.discard(MEMORY)
+        return number
+
+    def end(self) -> None:
+        """The session ends, or is left for another one."""
+        self._running.end(self.notes.session)
+
+    def later(self) -> str:
+        """What is to be told at each step: memories since the block was built, the note."""
+        parts = []
+        if self._on and (fresh := [shown(entry) for entry in self._fresh()][:LATER]):
+            parts += ["Recorded since the session began:", *fresh]
+        try:
+            if kept := self.notes.active():
+                parts.append(f"This session's note is {kept.path.name}; session_notes shows it.")
+        except StorageError:
+            pass
+        return "\n".join(parts)
+
+    def _fresh(self) -> list[Entry]:
+        try:
+            found = self.memory.entries()
+        except StorageError:
+            return []
+        since = [each.entry for each in found if each.accepted and each.entry.stamp >= self._begun]
+        return [entry for entry in since if entry not in self._shown]
+
+    def _of_others(self) -> set[Entry]:
+        try:
+            return {each.entry for each in self.memory.unaccepted()}
+        except StorageError:
+            return set()
+
+    def _notes(self, session: Session) -> Notes:
+        return Notes(
+            self.memory.project,
+            session.id,
+            self._clock,
+            alive=self._running.runs,
+            record=lambda record: session.record(record),
+        )

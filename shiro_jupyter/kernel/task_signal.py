@@ -1,0 +1,91 @@
+"""What is being worked on, as the kernel, the notebook and git tell it: read, never run.
+
+It ranks the memories of a session, and is kept beside a new one, to rank it by later.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+from ..core.memory.signal import TaskSignal
+from ..core.workspace.git import git_state
+from ..core.workspace.project import Project
+from .frames import TABLE_ERRORS, frame_of, is_frame
+
+TABLES = 20  # looked at for their columns
+HEADINGS = 30
+READABLE = 2_000_000  # bytes of a notebook that is read for its headings
+_HEADING = re.compile(r"^#{1,4}[ \t]+(.{1,200}?)[ \t#]*$", re.MULTILINE)
+
+
+def task_signal(
+    project: Project,
+    namespace: Mapping[str, object],
+    environment: Mapping[str, str],
+    prompt: str = "",
+) -> TaskSignal:
+    """For any thread. Never raises, and blocks no longer than git's deadline.
+
+    `environment` is what a child may see (`Processes.child_environment`).
+    """
+    git = git_state(project.root, environment)
+    shown = {name: value for name, value in dict(namespace).items() if not name.startswith("_")}
+    modules = [value.__name__ for value in shown.values() if type(value) is ModuleType]
+    tables = tables_of(shown)
+    return TaskSignal(
+        branch=git.branch,
+        files=git.files,
+        prompt=prompt,
+        notebook=project.notebook.name if project.notebook else "",
+        headings=tuple(_headings(project.notebook)) if project.notebook else (),
+        modules=tuple(dict.fromkeys(name.partition(".")[0] for name in modules)),
+        frames=tuple(tables),
+        columns=tuple(dict.fromkeys(column for names in tables.values() for column in names)),
+        user=environment.get("USER") or environment.get("USERNAME", ""),
+    )
+
+
+def tables_of(namespace: Mapping[str, object]) -> dict[str, list[str]]:
+    """The columns of the newest tables by name."""
+    shown = {name: value for name, value in dict(namespace).items() if not name.startswith("_")}
+    names = [name for name in reversed(shown) if is_frame(shown[name])][:TABLES]
+    return {name: _columns(shown[name]) for name in names}
+
+
+def about(signal: TaskSignal, text: str, source: str) -> dict[str, Sequence[str]]:
+    """What is kept beside a new memory; of columns those that it names come first, since only a
+    handful is kept."""
+    words = set(re.findall(r"\w+", text))
+    return {
+        "files": signal.files,
+        "notebook": [signal.notebook],
+        "modules": signal.modules,
+        "columns": sorted(signal.columns, key=lambda name: name not in words),
+        "branch": [signal.branch],
+        "source": [source],
+    }
+
+
+def _columns(value: object) -> list[str]:
+    with suppress(*TABLE_ERRORS):
+        frame = frame_of(value)
+        return frame.names() if frame and not frame.single else []
+    return []
+
+
+def _headings(notebook: Path) -> Iterator[str]:
+    """Of the file as it was saved last."""
+    try:
+        with notebook.open("rb") as file:
+            raw = file.read(READABLE + 1)
+        cells = json.loads(raw)["cells"] if len(raw) <= READABLE else []
+        markdown = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
+        text = "\n\n".join("".join(source) for source in markdown)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return
+    yield from _HEADING.findall(text)[:HEADINGS]
