@@ -28,7 +28,8 @@ def test_every_cell_of_the_readme_runs(tmp_path: Path) -> None:
         for cell in cells():
             outputs = kernel.run(cell)
             assert outputs.status == "ok" and not outputs.stream("stderr"), (cell, outputs)
-            said.append(outputs.stdout)
+            shown = [each["data"]["text/plain"] for each in outputs.of("display_data")]
+            said.append("\n".join([outputs.stdout, *shown]))
     asking, asking_again, remembering = said
     assert "It is answered." in asking and "It is answered." in asking_again
     assert remembering.count("dates in orders.csv are day-first") == 3
