@@ -19,7 +19,7 @@ LOOKS = 1_000  # files that are looked for, by one `Files`
 LISTED = 5_000  # names of a project that are read to find where a file is
 
 _FILE = re.compile(
-    r"(?<![\w/@:.~$%{}*<>-])((?:[\w.-]+/)*[\w-][\w.-]*\."
+    r"(?<![\w/\\@:.~$%{}*<>-])((?:[\w.-]+/)*[\w-][\w.-]*\."
     r"(?:py|ipynb|csv|tsv|parquet|feather|arrow|jsonl?|toml|ya?ml|md|qmd|Rmd|R|jl|txt|sql|xlsx?"
     r"|html|sh|pkl|npy|npz|h5|hdf5|duckdb|sqlite|png|svg|pdf))(?![\w/*{}<-]|\.\w)"
 )

@@ -32,6 +32,8 @@ from .signal import TaskSignal
 from .stale import Files, stale
 from .topics import Topic, read_topic
 
+__all__ = ["SCOPES", "Caps", "Forgotten", "Found", "Memory", "Remembered", "Scope"]
+
 RECALLED = 15
 NO_SIGNAL = TaskSignal()
 
@@ -41,7 +43,7 @@ class Remembered:
     """`stored` is False where the same was there already; `entry` is what stands in the file.
 
     `notes` are sentences to tell: where the first one of a project went, a text better
-    shortened.
+    shortened. `replaced` is the one whose place it took.
     """
 
     entry: Entry

@@ -11,7 +11,7 @@ from shiro_jupyter.core.errors import MemoryRefused, StorageError, TextRefused
 from shiro_jupyter.core.memory import index_file
 from shiro_jupyter.core.memory.index import Index
 from shiro_jupyter.core.memory.store import Caps, Memory
-from shiro_jupyter.core.workspace.files import locked
+from shiro_jupyter.core.workspace.files import locked, write_atomic
 from shiro_jupyter.core.workspace.folders import Folders
 from shiro_jupyter.core.workspace.project import Project
 from tests.support.memories import MakeMemory, SteppingClock
@@ -280,7 +280,7 @@ def test_a_hand_edit_between_read_and_write_is_kept(
     memory = make_memory()
     path = memory.remember("one").path
     edits = iter(["# added by hand\r\n", "- plain bullet"])
-    real = index_file.write_atomic
+    real = write_atomic
 
     def saved_meanwhile(*arguments: object, **options: object) -> bool:
         if edit := next(edits, ""):
