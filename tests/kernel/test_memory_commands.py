@@ -1,0 +1,185 @@
+"""Memory and notes in real kernels: what a session is given, and what there is to type."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.kernels import Kernel, Outputs, running_kernel
+from tests.support.scripts import says, script
+
+pytestmark = pytest.mark.kernel
+
+STAMP = "2026-11-30 08:00:00"
+SYSTEM = "print(get_ipython()._shiro_extension.host.services.agent.system())"
+RESULTS = (
+    "print([i.text for i in get_ipython()._shiro_extension.host.services.opened.session.items"
+    " if type(i).__name__ == 'Result'])"
+)
+
+
+def calls(when: str, name: str, **arguments: Any) -> dict[str, Any]:
+    return {"when": when, "calls": [{"name": name, "arguments": arguments}]}
+
+
+STEPS = [
+    calls("keep", "remember", text="prices are net of tax", kind="fact", tags=["revenue"]),
+    says("keep", "Kept."),
+    calls("find", "recall", query="prices"),
+    says("find", "Found."),
+    calls("work", "session_notes", op="add", section="Worklog", text="✓ loaded orders.csv"),
+    calls("work", "session_notes", op="add", section="Key Decisions", text="Drop 2023: broken"),
+    says("work", "Noted."),
+    says("hi", "Hello."),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".shiro" / "memory").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", "-b", "fix/stripe-webhook", folder], check=True)
+    return folder
+
+
+def started(tmp_path: Path, project: Path, **more: str) -> Any:
+    model = script(tmp_path, *STEPS)
+    home = {"SHIRO_HOME": str(tmp_path / "home"), "SHIRO_LIVE": "1", "SHIRO_VIEW": "text"}
+    return running_kernel(folder=project, SHIRO_MODEL=model, **home, **more)
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, project: Path) -> Iterator[Kernel]:
+    with started(tmp_path, project) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        yield kernel
+
+
+def ask(kernel: Kernel, line: str, answer: str = "y") -> tuple[Outputs, list[str]]:
+    """Run a line; what came of it, and what was asked."""
+    asked: list[str] = []
+    outputs = kernel.run(line, stdin=lambda prompt: (asked.append(prompt), answer)[1])
+    return outputs, asked
+
+
+def table(outputs: Outputs) -> str:
+    (shown,) = outputs.of("display_data")
+    assert "<table>" in shown["data"]["text/html"]
+    return str(shown["data"]["text/plain"])
+
+
+def of_others(project: Path, *texts: str) -> None:
+    path = project / ".shiro" / "memory" / "MEMORY.md"
+    path.write_text("".join(f"- [{STAMP}] {text}\n" for text in texts))
+
+
+def test_a_session_is_given_what_fits_its_work_and_why(kernel: Kernel, project: Path) -> None:
+    kernel.run("%remember gotcha stripe webhook signatures need the secret #payments")
+    kernel.run("%remember transactional email goes out from notify@ #email")
+    kernel.run("%remember --global short answers")
+    (project / "shop.py").touch()
+    ask(kernel, "%shiro hi")
+    system = kernel.run(SYSTEM).stdout
+    assert "About the user, in every project:\n" in system and "(fact) short answers" in system
+    matching = system.partition("matching the work at hand")[2]
+    first = matching.splitlines()[1]
+    assert "stripe webhook signatures" in first and "branch" in first and "stripe" in first
+    ask(kernel, "%shiro keep")
+    tail = kernel.value("get_ipython()._shiro_extension.host.services.remembered.later()")
+    assert "Recorded since the session began:" in tail and "prices are net of tax" in tail
+
+
+def test_what_the_model_keeps_and_finds(kernel: Kernel, project: Path) -> None:
+    outputs, asked = ask(kernel, "%shiro keep")
+    assert "Kept." in outputs.stdout and asked == []
+    line = (project / ".shiro" / "memory" / "MEMORY.md").read_text()
+    assert "prices are net of tax #revenue <!-- " in line and "source: agent" in line
+    assert "branch: fix/stripe-webhook" in line
+    ask(kernel, "%shiro find")
+    assert "prices are net of tax" in kernel.run(RESULTS).stdout
+    listed = table(kernel.run("%shiro /notes", stdin=str))
+    assert "prices are net of tax #revenue" in listed and "  now  1" in listed
+
+
+def test_words_of_others_are_told_asked_about_and_accepted(kernel: Kernel, project: Path) -> None:
+    of_others(project, "stripe webhook is tested by curl", "email goes by resend")
+    outputs, asked = ask(kernel, "%shiro keep", "n")
+    assert "2 lines of this project's memory came from others: %shiro /trust" in outputs.stdout
+    assert len(asked) == 1 and "prices are net of tax" in outputs.stdout
+    system = kernel.run(SYSTEM).stdout
+    assert "Written by others and not accepted" in system
+    assert "prices" not in (project / ".shiro" / "memory" / "MEMORY.md").read_text()
+    outputs, asked = ask(kernel, "%shiro /trust memory", "n")
+    assert "+ - [2026-11-30 08:00:00] stripe webhook is tested by curl\n" in outputs.stdout
+    assert outputs.stdout.endswith("Nothing was accepted.\n")
+    assert "of others" in table(kernel.run("%shiro /notes", stdin=str))
+    outputs, asked = ask(kernel, "%shiro /trust memory")
+    assert outputs.stdout.endswith("Accepted 2 lines as yours.\n") and "2 in all" in asked[0]
+    outputs, asked = ask(kernel, "%shiro keep")
+    assert asked == [] and "Kept." in outputs.stdout
+    outputs, _ = ask(kernel, "%shiro /trust memory")
+    assert outputs.stdout == "Every line of this project's memory is yours, or accepted.\n"
+
+
+def test_nobody_there_to_answer_trusts_nothing(kernel: Kernel, project: Path) -> None:
+    of_others(project, "stripe webhook is tested by curl")
+    refused = kernel.run("%shiro /trust memory")
+    assert refused.status == "error" and "nobody is here" in str(refused.reply)
+
+
+def test_without_memory_nothing_is_loaded_and_no_tool_is_there(kernel: Kernel) -> None:
+    kernel.run("%remember stripe webhook signatures need the secret")
+    ask(kernel, "%shiro --no-memory hi")
+    services = "get_ipython()._shiro_extension.host.services"
+    names = kernel.value(f"[tool.name for tool in {services}.agent.tools]")
+    assert "session_notes" in names
+    assert not any(name in names for name in ("remember", "'recall'", "forget"))
+    assert "stripe" not in kernel.run(SYSTEM).stdout
+    assert kernel.value(f"{services}.remembered.later()") == "''"
+
+
+def test_a_note_is_kept_shown_listed_and_closed(kernel: Kernel, project: Path) -> None:
+    said = kernel.run("%shiro /session-notes", stdin=str).stdout
+    assert said == "This session has no note yet.\n"
+    outputs, asked = ask(kernel, "%shiro work")
+    assert "Noted." in outputs.stdout and asked == []
+    (path,) = (project / ".shiro" / "notes").glob("*.md")
+    body = kernel.run("%shiro /session-notes", stdin=str).stdout
+    assert body.startswith("```markdown\n# Session: ") and body.endswith("\n```\n")
+    assert body.split("\n", 1)[1].removesuffix("```\n") in path.read_text()
+    assert "✓ loaded orders.csv" in body and "Drop 2023: broken" in body
+    listed = table(kernel.run("%shiro /session-notes list", stdin=str))
+    assert "active" in listed and path.name in listed
+    history = table(kernel.run("%shiro /session-notes history", stdin=str))
+    assert history.count("add") == 2 and "Worklog" in history
+    done = kernel.run("%shiro /session-notes done", stdin=str).stdout
+    assert done == f"Archived: {path}. The next update starts a new note.\n"
+    wrong = kernel.run("%shiro /session-notes done", stdin=str).stream("stderr")
+    assert wrong == "This session has no active note.\n"
+    ask(kernel, "%shiro work")
+    assert len(list((project / ".shiro" / "notes").glob("*.md"))) == 2
+
+
+def test_a_killed_kernel_finds_its_note_again(tmp_path: Path, project: Path) -> None:
+    notebook = {"JPY_SESSION_NAME": str(project / "eda.ipynb")}
+    (project / "eda.ipynb").write_text("{}")
+    with started(tmp_path, project, **notebook) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        ask(kernel, "%shiro work")
+        with started(tmp_path, project, **notebook) as beside:
+            beside.run("%load_ext shiro_jupyter")
+            ask(beside, "%shiro hi")
+            said = beside.run("%shiro /session-notes", stdin=str).stdout
+            assert said == "This session has no note yet.\n"  # its own still runs
+        kernel.manager.signal_kernel(signal.SIGKILL)
+    with started(tmp_path, project, **notebook) as again:
+        again.run("%load_ext shiro_jupyter")
+        ask(again, "%shiro hi")
+        assert "✓ loaded orders.csv" in again.run("%shiro /session-notes", stdin=str).stdout
+        ask(again, "%shiro work")
+    assert len(list((project / ".shiro" / "notes").glob("*.md"))) == 1
