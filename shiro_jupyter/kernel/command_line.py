@@ -13,6 +13,15 @@ from ..core.errors import UsageError
 Think = Literal["", "off", "low", "medium", "high"]
 THINK_LEVELS = ("off", "low", "medium", "high")
 
+# What people say of the session's note, and what /session-notes takes for it.
+SPOKEN = {
+    "show session notes": "",
+    "show the session notes": "",
+    "note the session": "update",
+    "session done": "done",
+    "wrap up": "done",
+}
+
 
 @dataclass(frozen=True)
 class CommandLine:
@@ -32,7 +41,11 @@ class CommandLine:
 
     @property
     def command(self) -> tuple[str, str] | None:
-        """The slash command and its rest, where the prompt is one: `/name` and nothing glued."""
+        """The slash command and its rest, where the prompt is one: `/name` and nothing glued; or
+        plain words that say no more than one does."""
+        said = " ".join(self.prompt.casefold().split()).rstrip(".!")
+        if said in SPOKEN:
+            return "session-notes", SPOKEN[said]
         found = re.match(r"/([a-z][a-z-]*)(?:\s+|$)", self.prompt)
         return (found[1], self.prompt[found.end() :].strip()) if found else None
 

@@ -81,6 +81,9 @@ def test_what_is_wrong_is_said_with_the_next_step(text: str, told: str) -> None:
         ("/data/x.csv what is it", None),
         ("/ what", None),
         ("a /help", None),
+        ("Show session notes.", ("session-notes", "")),
+        ("wrap up!", ("session-notes", "done")),
+        ("wrap up the plot", None),
     ],
 )
 def test_a_slash_command_is_a_word_of_its_own(prompt: str, command: tuple[str, str] | None) -> None:
