@@ -196,18 +196,26 @@ def settled(text: str) -> str:
     """
     out: list[str] = []
     closing = ""
-    for line, inside, closing in fences(text.split("\n")):  # noqa: B007
-        if not inside:
-            if line.strip() == NOTHING:
-                continue
-            if heading := HEADING.fullmatch(line):
-                line = f"### {heading[2]}".rstrip()
-            under = _UNDERLINE.match(line) if out and out[-1].strip() else None
-            if harm := under or _OPEN_HTML.match(line):
-                line = f"{harm[1]}\\{line[harm.end() :]}"
-        out.append(line)
+    for line, inside, closes in fences(text.split("\n")):
+        if closing and not inside:  # the list item around the fence has ended
+            out.append(closing)
+        closing = closes
+        if inside:
+            out.append(line)
+        elif line.strip() != NOTHING:
+            out.append(_harmless(line, out[-1] if out else ""))
     text = _trimmed(out)
     return f"{text}\n{closing}" if closing else text
+
+
+def _harmless(line: str, before: str) -> str:
+    """A line outside any fence that is no heading, neither by itself nor of the line before."""
+    if heading := HEADING.fullmatch(line):
+        line = f"### {heading[2]}".rstrip()
+    under = _UNDERLINE.match(line) if before.strip() else None
+    if harm := under or _OPEN_HTML.match(line):
+        line = f"{harm[1]}\\{line[harm.end() :]}"
+    return line
 
 
 def fences(lines: Iterable[str]) -> Iterator[tuple[str, bool, str]]:

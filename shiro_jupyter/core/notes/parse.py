@@ -22,6 +22,7 @@ from .note import (
 
 _FRONT = re.compile(r"---[ \t\r]*\n(.*?)^---[ \t\r]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"(id|status|session|created|updated|notebook):[ \t]*(.*?)[ \t]*")
+_DEEPER = re.compile(r" {0,3}#{3,6}[ \t]+")
 _TITLE = re.compile(r"Session:[ \t]*", re.IGNORECASE)
 
 
@@ -88,27 +89,41 @@ def body_of(text: str) -> str:
 
 
 def _chunks(lines: list[str]) -> list[_Chunk]:
-    """The text above the first heading, then one chunk for each heading of the first two levels.
+    """The text above the first heading, then one chunk for each heading of the first two levels,
+    and for each deeper one that means a section which has none.
 
-    A heading inside a code fence is none; but where somebody left a fence open, the six of ours
+    A heading inside a code fence is none; but where somebody left a fence open, those of ours
     that it would swallow are the structure.
     """
     outside = [at for at, (_, inside, _) in enumerate(fences(lines)) if not inside]
-    ours = [at for at, line in enumerate(lines) if line in HEADINGS]
-    swallowed = [lines[at] for at in ours] == list(HEADINGS) and not set(ours) <= set(outside)
-    if swallowed:
-        starts = [at for at in outside if at < ours[0] and HEADING.fullmatch(lines[at])] + ours
-    else:
-        starts = [at for at in outside if HEADING.fullmatch(lines[at])]
+    starts = [at for at in outside if HEADING.fullmatch(lines[at])]
+    there = {_section(lines[at].lstrip(" #")) for at in starts} - {None}
+    for at in outside:
+        if _DEEPER.match(lines[at]) and (named := _section(lines[at].lstrip(" #"))) is not None:
+            starts += [] if named in there else [at]
+            there.add(named)
+    ours = _in_order(lines)
+    if len(ours) > len(there):
+        starts = [at for at in starts if at < ours[0]] + ours
+    starts.sort()
     chunks = [_Chunk(lines=lines[: starts[0] if starts else None])]
     for start, end in pairwise([*starts, len(lines)]):
-        found = HEADING.fullmatch(lines[start])
-        assert found
-        words = found[2].strip()
-        chunks.append(
-            _Chunk(lines[start], words, len(found[1]), _section(words), lines[start + 1 : end])
-        )
+        words = lines[start].lstrip(" #").strip()
+        level = 1 if lines[start].strip().startswith("# ") else 2
+        chunks.append(_Chunk(lines[start], words, level, _section(words), lines[start + 1 : end]))
     return chunks
+
+
+def _in_order(lines: list[str]) -> list[int]:
+    """Where the most headings of ours stand in their order, wherever that is."""
+    best: list[list[int]] = [[] for _ in HEADINGS]  # ending at each heading
+    for at, line in enumerate(lines):
+        if line in HEADINGS:
+            end = HEADINGS.index(line)
+            before = max(best[:end], key=len, default=[])
+            if len(before) + 1 >= len(best[end]):
+                best[end] = [*before, at]
+    return max(best, key=len)
 
 
 def _titled(chunks: list[_Chunk]) -> tuple[str, list[_Chunk]]:

@@ -93,7 +93,7 @@ class Notes:
         self.project, self.session, self.clock = project, session, clock
         self._alive, self._record, self._new_id = alive, record, new_id
         self._last = ""  # id of what was written last: found also without its front matter
-        self._unmerged = ""  # decisions that could not be merged: not tried again
+        self._unmerged: str | None = None  # decisions that could not be: not tried again
 
     # -- reading -------------------------------------------------------------------------
 
@@ -163,13 +163,21 @@ class Notes:
         note = kept.read[0]
         decisions = note.text("Key Decisions")
         fitted = await budget.fit(note, ask, tried=decisions == self._unmerged)
-        if fitted.note.text("Key Decisions") == decisions:
+        if fitted.said and fitted.note.text("Key Decisions") == decisions:
             self._unmerged = decisions
-        if fitted.note != note:
-            updated = await in_thread(
-                self._write, lambda now: fitted.note if now == note else now, note
-            )
-            self._log(updated.note, "fit")
+        if fitted.note == note:
+            return fitted.said
+
+        def shortened(now: Note) -> Note:
+            if now != note:
+                raise NoteRefused("The note was changed meanwhile.")
+            return fitted.note
+
+        try:
+            updated = await in_thread(self._write, shortened, note)
+        except NoteRefused:
+            return ()  # the next update looks again
+        self._log(updated.note, "fit")
         return fitted.said
 
     @staticmethod

@@ -40,6 +40,7 @@ def test_any_text_is_read_back(texts: list[str], title: str) -> None:
     ("change", "repair", "holds"),
     [
         (("## Worklog", "## worklog:"), "“## worklog:” became “## Worklog” again", ()),
+        (("## Worklog", "#### Worklog"), "“#### Worklog” became “## Worklog” again", ()),
         (("## Worklog", "# WORKLOG"), "became “## Worklog” again", ()),
         (("## Errors & Corrections", "## Errors and corrections"), "again", ()),
         (("## Files and Functions", "## Dateien"), "“## Dateien” became", ("### Dateien",)),
@@ -75,6 +76,12 @@ def test_an_open_fence_does_not_swallow_the_sections_behind_it() -> None:
     """Not even where a later fence would close it."""
     note, _ = parse(PLAIN.replace("loading", "```\nloading"), BARE)
     assert note.text("Current State") == "```\nloading\n```"
+    assert note.texts[1:4] == NOTE.texts[1:4] and note.texts[5] == "✓ loaded"
+
+
+def test_nor_where_a_heading_of_ours_stands_in_it() -> None:
+    note, _ = parse(PLAIN.replace("loading", "```\n## Worklog"), BARE)
+    assert note.text("Current State") == "```\n## Worklog\n```"
     assert note.texts[1:4] == NOTE.texts[1:4] and note.texts[5] == "✓ loaded"
 
 
