@@ -17,7 +17,7 @@ PAGE_SOURCES := $(shell find labextension -type f \
 # Environments, page and browser are set up beside one another.
 MAKEFLAGS += --jobs=4
 
-.PHONY: help demo test check docs bench snapshots model browser kernels labextension clean
+.PHONY: help demo test check docs bench bench-recall snapshots model browser kernels labextension clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make check      format, lint, types and the fast tests'
 	@echo 'make docs       regenerate the tables in the documentation'
 	@echo 'make bench      measure, and print what was measured'
+	@echo 'make bench-recall DATA=path  measure how well memories are found, on histories in path'
 	@echo 'make snapshots  rewrite the snapshots of the tests'
 
 # `labextension` builds the page, not each installation.
@@ -102,6 +103,9 @@ docs: .venv/ready
 
 bench: kernels labextension browser model
 	@$(BIN)/python -m tests.bench
+
+bench-recall: .venv/ready
+	@$(BIN)/python -m tests.bench.recall $(DATA)
 
 snapshots: .venv/ready
 	@SHIRO_SNAPSHOTS=write $(BIN)/pytest -q -m 'not kernel and not model and not browser and not node'

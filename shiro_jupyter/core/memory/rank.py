@@ -38,6 +38,7 @@ DETAIL, DETAIL_READ = 0.5, 5_000  # a word of the detail against one of the line
 TEXT_B, NAMES_B = 0.3, 0.75
 COMMON = 0.8  # a file or name recorded with more of the memories than this says nothing
 FEEDBACK = 5  # best matches of text whose files are likely
+RELATING, RELATED, RELATED_WEIGHT = 10, 10, 0.3  # best matches, their words that widen a search
 AGEING, AGE = 0.15, 30  # the newer is mildly preferred; age counts memories, not days
 TAG = 0.6  # of the best score: what a tag lifts its one memory to
 FLOOR = 0.05  # of the best score: what is below is noise
@@ -138,8 +139,11 @@ class Ranker:
         cues = [
             _Cue("query", term, word, 1.0) for term, word in dict(search.spelled(query)).items()
         ]
-        scores = self._text.scores({cue.term: 1.0 for cue in cues})
-        best = [at for at in self._best(scores) if scores[at]]
+        asked = {cue.term: 1.0 for cue in cues}
+        held = self._text.scores(asked)
+        words = self._related(held)
+        scores = self._text.scores({**words, **{term: 1 + words.get(term, 0.0) for term in asked}})
+        best = [at for at in self._best(scores) if held[at]]
         return [Ranked(at, scores[at], self._why(at, cues)) for at in best[:limit]]
 
     def _lift(self, scores: list[float], words: Mapping[str, float], best: float) -> None:
@@ -168,6 +172,17 @@ class Ranker:
                 votes[self._place[path]] += text[at] / len(files)
         likely = _added((1.0, self._names.scores(words)), (1.0, votes))
         return {path: weight for path, weight in zip(self._place, likely, strict=True) if weight}
+
+    def _related(self, scores: Sequence[float]) -> dict[str, float]:
+        """The words that the best matches have in common, weighted against a word asked for."""
+        votes: dict[str, float] = {}
+        for at in heapq.nlargest(RELATING, range(len(scores)), scores.__getitem__):
+            each = scores[at] / (sum(self._words[at].values()) or 1.0)
+            for term, count in self._words[at].items():
+                votes[term] = votes.get(term, 0.0) + each * count * self._text.rarity(term)
+        words = heapq.nlargest(RELATED, votes, votes.__getitem__)
+        best = max(votes.values(), default=0.0) or 1.0
+        return {term: RELATED_WEIGHT * votes[term] / best for term in words}
 
     def _why(self, at: int, cues: Sequence[_Cue], paths: Iterable[str] = ()) -> tuple[str, ...]:
         found = [

@@ -25,7 +25,8 @@ STOP_WORDS = frozenset(
     for line in (
         "a about after again all also am an and any are as at be because been before being but",
         "by can could did do does doing done for from further get had has have having he her here",
-        "hers him his how i if in into is it its itself just let me more most my no nor not now of",
+        "hers him his how i if in into is it its itself just kind let like many me more most much my no",
+        "nor not now of",
         "off on once only or other our ours out over own please same she should so some such tell",
         "than that the their theirs them then there these they this those through to too under",
         "until up us use used using very was we were what when where which while who whom why",
