@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 from ..errors import TextRefused
@@ -96,6 +96,7 @@ def is_topic_name(name: str) -> bool:
     return bool(_TOPIC.fullmatch(name)) and name.casefold() != "memory.md"
 
 
+@lru_cache(maxsize=4096)  # the file is read again at every operation, and few lines change
 def parse_line(line: str) -> Entry | None:
     """The memory in a line without its newline, or None where it is of another form."""
     found = _BULLET.fullmatch(line)

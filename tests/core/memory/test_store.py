@@ -2,21 +2,19 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from shiro_jupyter.core.errors import MemoryRefused, StorageError, TextRefused
+from shiro_jupyter.core.errors import MemoryClose, MemoryRefused, StorageError, TextRefused
 from shiro_jupyter.core.memory import index_file
 from shiro_jupyter.core.memory.index import Index
+from shiro_jupyter.core.memory.signal import TaskSignal
 from shiro_jupyter.core.memory.store import Caps, Memory
-from shiro_jupyter.core.workspace.files import locked, write_atomic
+from shiro_jupyter.core.workspace.files import write_atomic
 from shiro_jupyter.core.workspace.folders import Folders
 from shiro_jupyter.core.workspace.project import Project
 from tests.support.memories import MakeMemory, SteppingClock
-
-ROOT = Path(__file__).parents[3]
 
 
 def texts(memory: Memory) -> list[str]:
@@ -193,6 +191,121 @@ def test_forget_removes_lines_that_a_merge_left_twice(make_memory: MakeMemory) -
     assert path.read_text() == kept
 
 
+def test_another_claim_is_not_stored_but_answered_with_the_one_it_contradicts(
+    make_memory: MakeMemory,
+) -> None:
+    memory = make_memory()
+    old = memory.remember("the cut-off is 2022-06-01").entry
+    before = memory.path().read_bytes()
+    with pytest.raises(MemoryClose, match=f"{old.id} says “the cut-off is 2022-06-01”") as close:
+        memory.remember("the cut-off is 2023-01-01")
+    assert close.value.id == old.id and memory.path().read_bytes() == before
+    assert "replaces" in str(close.value) and "keep_both" in str(close.value)
+    assert memory.remember("the cut-off is 2023-01-01", scope="global").stored
+    assert memory.remember("the cut-off is 2023-01-01", keep_both=True).stored
+    assert len(memory.entries("project")) == 2
+
+
+def test_a_close_one_is_named_before_the_cap(make_memory: MakeMemory) -> None:
+    memory = make_memory(caps=Caps(entries=1))
+    old = memory.remember("the cut-off is 2022-06-01").entry
+    with pytest.raises(MemoryClose):
+        memory.remember("the cut-off is 2023-01-01")
+    assert memory.remember("the cut-off is 2023-01-01", replaces=old.id).stored
+    assert texts(memory) == ["the cut-off is 2023-01-01"]
+
+
+@pytest.mark.parametrize("named", ["{id}", "The cut-off is  2022-06-01.", "cut-off"])
+def test_what_replaces_a_memory_takes_its_place_and_its_count(
+    make_memory: MakeMemory, named: str
+) -> None:
+    memory = make_memory()
+    old = memory.remember("the cut-off is 2022-06-01", tags=["model"]).entry
+    memory.remember("use pnpm")
+    path = memory.path()
+    path.write_bytes(b"# Team\r\n" + path.read_bytes().replace(b"\n", b"\r\n", 1))
+    memory.recall("cut-off")
+    done = memory.remember("the cut-off is 2023-01-01", replaces=named.format(id=old.id))
+    assert done.stored and done.replaced == old
+    assert path.read_bytes() == (
+        b"# Team\r\n- [2026-11-30 09:00:03] the cut-off is 2023-01-01\r\n"
+        b"- [2026-11-30 09:00:02] use pnpm\n"
+    )
+    assert {each.entry.text: each.count for each in memory.entries()} == {
+        "the cut-off is 2023-01-01": 1,
+        "use pnpm": 0,
+    }
+    assert [each.entry.text for each in memory.unaccepted()] == []
+
+
+def test_a_memory_may_be_replaced_by_its_own_text_or_by_one_that_is_there(
+    make_memory: MakeMemory,
+) -> None:
+    memory = make_memory()
+    memory.remember("use pnpm")
+    done = memory.remember("Use pnpm", "decision", tags=["js"], replaces="use pnpm")
+    assert done.stored and [each.entry for each in memory.entries()] == [done.entry]
+    memory.remember("use yarn")
+    memory.recall("yarn")
+    done = memory.remember("use pnpm", replaces="use yarn")
+    assert not done.stored and done.entry.tags == ("js",)
+    assert [(each.entry.text, each.count) for each in memory.entries()] == [("Use pnpm", 1)]
+
+
+def test_what_replaces_a_line_that_a_merge_left_twice_stands_once(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    path = memory.remember("use pnpm").path
+    path.write_text("- [2026-01-01 00:00:00] use pnpm\n# mine\n- [2026-01-02 00:00:00] Use pnpm\n")
+    memory.remember("use yarn", replaces="use pnpm")
+    assert path.read_text() == "# mine\n- [2026-11-30 09:00:02] use yarn\n"
+
+
+def test_nothing_is_stored_in_place_of_none_or_several(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("prefer rust")
+    memory.remember("prefer go")
+    before = memory.path().read_bytes()
+    with pytest.raises(MemoryRefused, match="No memory holds “zebra”; nothing was changed"):
+        memory.remember("use uv", replaces="zebra")
+    with pytest.raises(MemoryRefused, match="2 memories hold"):
+        memory.remember("use uv", replaces="prefer")
+    assert memory.path().read_bytes() == before
+
+
+def test_a_curated_index_takes_the_place_of_what_it_was_made_from(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("use pnpm")
+    memory.remember("plots are saved as svg")
+    before = memory.index()
+    after = before.remove(0).append(memory.index().entries[0])
+    backup = memory.rewrite(before, after)
+    assert memory.path().read_bytes() == after.raw and backup.read_bytes() == before.raw
+    assert backup.name == "MEMORY.md.2026-11-30-090003.bak" and memory.unaccepted() == []
+    with pytest.raises(MemoryRefused, match="changed meanwhile"):
+        memory.rewrite(before, Index())
+    assert memory.path().read_bytes() == after.raw
+
+
+def test_a_block_holds_preferences_and_what_matches_the_work(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("no emojis in answers", scope="global")
+    kept = memory.remember(
+        "webhook signatures are verified with the signing secret", "gotcha",
+        tags=["stripe"], topic="webhooks",
+    ).entry  # fmt: skip
+    memory.remember("email sends from the verified domain", "decision", tags=["resend"])
+    (memory.project.memory_dir / "webhooks.md").write_text("Replay them from the dashboard.")
+    block = memory.block(TaskSignal(branch="fix/stripe-webhook", prompt="mend the stripe hook"))
+    assert block.loaded == (kept,) and len(block.shown) == 3
+    assert "no emojis" in block.text and "Replay them" in block.text and "stripe" in block.text
+    plain = memory.block()
+    assert plain.loaded == () and plain.text == memory.block(TaskSignal(branch="main")).text
+    assert "Replay" not in plain.text and len(plain.shown) == 3
+    memory.recall("email domain")
+    first = [line for line in memory.block().text.splitlines() if line.startswith("- ")][1]
+    assert "email sends" in first
+
+
 def test_recall_ranks_counts_and_survives_a_reload(make_memory: MakeMemory) -> None:
     memory = make_memory()
     memory.remember("we chose snake_case for database columns")
@@ -295,43 +408,6 @@ def test_a_hand_edit_between_read_and_write_is_kept(
     )
     edits = iter(["\n- [2026-11-30 09:00:09] three\n"])
     assert not memory.remember("three").stored  # the person just wrote it
-
-
-WRITER = """
-import sys
-from datetime import datetime
-from pathlib import Path
-from shiro_jupyter.core.memory.store import Caps, Memory
-from shiro_jupyter.core.workspace.clock import SystemClock
-from shiro_jupyter.core.workspace.folders import Folders
-from shiro_jupyter.core.workspace.folders import Folders
-from shiro_jupyter.core.workspace.project import Project
-root, name = Path(sys.argv[1]), sys.argv[2]
-folders = Folders(root / "config", root / "data", root)
-memory = Memory(Project(root), folders, SystemClock(), Caps(entries=1000))
-for number in range(100):
-    assert memory.remember(f"writer {name} number {number}", keep_both=True).stored
-"""
-
-
-def test_four_processes_lose_nothing_and_keep_a_hand_edit(tmp_path: Path) -> None:
-    root = tmp_path.resolve()
-    path = root / ".shiro" / "memory" / "MEMORY.md"
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(root), name], cwd=ROOT)
-        for name in "abcd"
-    ]
-    while not path.exists() and all(each.poll() is None for each in writers):
-        pass
-    with locked(path):
-        path.write_bytes(b"# by hand\n" + path.read_bytes())
-    assert [each.wait() for each in writers] == [0, 0, 0, 0]
-    index = Index(path.read_bytes())
-    wanted = {f"writer {name} number {number}" for name in "abcd" for number in range(100)}
-    assert sorted(entry.text for entry in index.entries) == sorted(wanted)
-    lines = index.raw.decode().splitlines()
-    assert lines[0] == "# by hand" and len(lines) == 401
-    assert sorted(each.name for each in path.parent.iterdir()) == ["MEMORY.md"]
 
 
 def test_a_broken_scope_hides_nothing_else_and_is_told_once(make_memory: MakeMemory) -> None:
