@@ -23,14 +23,13 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
 STOP_WORDS = frozenset(
     word
     for line in (
-        "a about after again all also am an and any are as at be because been before being but",
-        "by can could did do does doing done for from further get had has have having he her here",
-        "hers him his how i if in into is it its itself just kind let like many me more most much my no",
-        "nor not now of",
-        "off on once only or other our ours out over own please same she should so some such tell",
-        "than that the their theirs them then there these they this those through to too under",
-        "until up us use used using very was we were what when where which while who whom why",
-        "will with would you your yours",
+        "a about after again all also am an and any are as at be because been before being but by",
+        "can could did do does doing done for from further get had has have having he her here",
+        "hers him his how i if in into is it its itself just kind let like many me more most much",
+        "my no nor not now of off on once only or other our ours out over own please same she",
+        "should so some such tell than that the their theirs them then there these they this",
+        "those through to too under until up us use used using very was we were what when where",
+        "which while who whom why will with would you your yours",
     )
     for word in line.split()
 )

@@ -101,9 +101,11 @@ class TaskSignal:
 
 
 def cues_in(text: str) -> Iterator[tuple[str, str]]:
-    """The terms that say something, as they are written: none of any project, no mere digits."""
+    """The terms that say something, as they are written: no digits, and none of any project,
+    numbered or not."""
     for term, word in search.spelled(text):
-        if term not in GENERIC and not term.isdigit():
+        bare = term.rstrip("0123456789")
+        if bare and bare not in GENERIC:
             yield term, word
 
 
