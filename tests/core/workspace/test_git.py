@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 from shiro_jupyter.core.workspace.git import FILES, GitState, git_state, repository_of
-from shiro_jupyter.core.workspace.processes import captured
 
 # Real git on a busy machine; the deadline has tests of its own.
 PATIENCE = 20.0
@@ -316,15 +315,3 @@ def test_no_time_at_all_runs_nothing(root: Path, tmp_path: Path) -> None:
     fake = script(tmp_path / "git", f"touch {tmp_path}/ran")
     assert git_state(root, os.environ, deadline=0.0, program=str(fake)).branch
     assert not (tmp_path / "ran").exists()
-
-
-def test_captured_tells_a_failure_from_no_output(tmp_path: Path) -> None:
-    def run(code: str) -> bytes | None:
-        return captured(
-            [sys.executable, "-c", code], cwd=tmp_path, environment=os.environ, seconds=PATIENCE
-        )
-
-    assert run("") == b""
-    assert run("print(end='x' * 300_000)") == b"x" * 300_000
-    assert run("raise SystemExit(3)") is None
-    assert captured(["\0"], cwd=tmp_path, environment={}, seconds=1) is None

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from shiro_jupyter.core.errors import ToolFailed
-from shiro_jupyter.core.workspace.processes import KEYS, Completed, Processes
+from shiro_jupyter.core.workspace.processes import KEYS, Completed, Processes, captured
 
 IGNORES_TERM = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
@@ -416,3 +416,22 @@ def test_a_long_lived_child_writes_to_its_log_until_it_is_ended(
     processes.end(child)
     asyncio.run(until(lambda: child.exit_code == -15))
     assert not psutil.pid_exists(child.pid)
+
+
+def test_a_short_command_is_captured_or_nothing(tmp_path: Path) -> None:
+    def captured_from(code: str, seconds: float = 20) -> bytes | None:
+        command = [sys.executable, "-c", code]
+        return captured(command, cwd=tmp_path, environment=os.environ, seconds=seconds)
+
+    assert captured_from("") == b""
+    assert captured_from("print(end='x' * 300_000)") == b"x" * 300_000
+    assert captured_from("print('half'); raise SystemExit(3)") is None
+    assert captured_from(IGNORES_TERM, 0.1) is None  # and nothing of it is left
+    assert captured_from("", 0) is None
+    assert captured(["no-such-program"], cwd=tmp_path, environment={}, seconds=20) is None
+
+
+def test_a_captured_command_gets_the_environment_as_it_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import os; print(sorted(os.environ))"]
+    seen = captured(command, cwd=tmp_path, environment={"ONE": "1"}, seconds=20)
+    assert seen and b"'ONE'" in seen and b"GIT_EDITOR" not in seen and b"HOME" not in seen
