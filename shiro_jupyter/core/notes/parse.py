@@ -108,8 +108,9 @@ def _chunks(lines: list[str]) -> list[_Chunk]:
     starts.sort()
     chunks = [_Chunk(lines=lines[: starts[0] if starts else None])]
     for start, end in pairwise([*starts, len(lines)]):
-        words = lines[start].lstrip(" #").strip()
-        level = 1 if lines[start].strip().startswith("# ") else 2
+        words = lines[start].strip().lstrip("#")
+        level = len(lines[start].strip()) - len(words)
+        words = words.strip()
         chunks.append(_Chunk(lines[start], words, level, _section(words), lines[start + 1 : end]))
     return chunks
 
@@ -146,6 +147,7 @@ def _sections(chunks: list[_Chunk]) -> tuple[list[str], list[str]]:
     renamed = _renamed(chunks)
     written: list[int] = []
     texts = [""] * len(SECTIONS)
+    here = 0
     for number, chunk in enumerate(chunks):
         text = "\n".join(chunk.lines)
         at = chunk.at
@@ -158,7 +160,7 @@ def _sections(chunks: list[_Chunk]) -> tuple[list[str], list[str]]:
             repairs.append(f"“{HEADINGS[at]}” stood there again: both are one.")
         elif at is not None:
             written.append(at)
-        here = at if at is not None else written[-1] if written else 0
+        here = here if at is None else at
         if chunk.heading and chunk.at is None:  # words of a person's own stay
             text = f"### {chunk.words}\n{text}"
             if at is None:

@@ -65,6 +65,12 @@ def test_a_broken_note_is_mended_without_losing_text(
     assert parse(note.render(), BARE) == (note, ())
 
 
+def test_what_follows_a_heading_that_stood_twice_stays_with_it() -> None:
+    again = "## Current State\n\nmore\n\n## Ideas\n\nan idea\n\n## Worklog\n\n"
+    note, _ = parse(PLAIN.replace("## Worklog\n\n", again), BARE)
+    assert note.text("Current State") == "loading\n\nmore\n\n### Ideas\n\nan idea"
+
+
 def test_sections_out_of_order_go_back_to_their_places() -> None:
     parts = NOTE.body.split("\n## ")
     note, repairs = parse(NOTE.front + "\n## ".join([parts[0], *reversed(parts[1:])]), BARE)

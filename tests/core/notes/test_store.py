@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,19 @@ def test_a_new_session_on_the_notebook_takes_over_the_note_of_a_dead_one(desk: D
     assert kept(notes).path == first.path and first.path.read_bytes() == before
     assert notes.update("add", "Worklog", "✓ more").note.session == "two"
     assert desk.notes("three").active() is None
+
+
+def test_of_sessions_that_begin_at_once_one_takes_the_note_over(desk: Desk) -> None:
+    desk.notes("dead").update("add", "Worklog", "✓ loaded")
+    desk.living.clear()
+    sessions = [desk.notes(f"s{number}") for number in range(4)]
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        done = list(pool.map(lambda each: each.update("add", "Worklog", "✓ more"), sessions))
+    assert sorted(each.note.text("Worklog") for each in done) == [
+        "✓ loaded\n✓ more",
+        *["✓ more"] * 3,
+    ]
+    assert len(desk.files) == 4
 
 
 def test_without_a_notebook_the_project_tells_whose_note_it_is(desk: Desk) -> None:
@@ -251,6 +265,7 @@ def test_a_merge_that_failed_is_not_tried_at_each_update(desk: Desk) -> None:
 
 WRITER = """
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shiro_jupyter.core.notes.store import Notes
 from shiro_jupyter.core.workspace.clock import SystemClock
