@@ -105,7 +105,7 @@ def cues_in(text: str) -> Iterator[tuple[str, str]]:
     numbered or not."""
     for term, word in search.spelled(text):
         bare = term.rstrip("0123456789")
-        if bare and bare not in GENERIC:
+        if bare and search.stem(bare) not in GENERIC:
             yield term, word
 
 
