@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from ..core.errors import NoteRefused, UsageError
 from ..core.events import NotesChanged
+from ..core.memory import compact
 from ..core.memory.found import Found
 from ..core.notes.note import fenced
 from ..core.sessions.log import read_log
 from ..views.document import Block, Line, Table
 from ..views.visible import visible
 from .commands import Outcome, Prompt, ask_in_a_cell, command
+from .main_thread import JobInterrupted
 from .memory_tables import age, memories_table
 from .said import Said
 from .services import Services
@@ -34,6 +36,27 @@ def notes(services: Services, rest: str) -> Said:
     return [*memories_table(found, services.clock.now()), *amiss]
 
 
+@command()
+def memory(services: Services, rest: str) -> Outcome:
+    """have the model merge the memories that were never recalled, and confirm what comes of it"""
+    ask_in_a_cell(services, "memory")
+    return _merged(services)
+
+
+async def _merged(services: Services) -> Said:
+    store = services.memory
+    before = store.index()
+    counts = {each.entry.folded: each.count for each in store.entries("project")}
+    merging = compact.candidates(before, counts)
+    reply = await services.answer(compact.prompt_for(merging, store.caps))
+    merge = compact.merged(reply, before, merging, store.caps)
+    ask = f"{len(merge.gone)} memories become {len(merge.made)}. Write it? [y]es / [n]o: "
+    if not await _agreed(services, f"{merge.diff()}\n{ask}"):
+        return "Nothing was changed."
+    backup = store.rewrite(merge.on)
+    return f"Merged; what was there before is kept in {backup}."
+
+
 @command("memory")
 def trust(services: Services, rest: str) -> Outcome:
     """take the lines of memory that others wrote as yours, after a look at them"""
@@ -50,11 +73,19 @@ async def _trusted(services: Services, found: Sequence[Found]) -> Said:
     path = services.memory.path()
     lines = [f"In {path}, written by others:", *(f"+ {each.line}" for each in reversed(found))]
     ask = f"{len(found)} in all. Take exactly these as yours? [y]es / [n]o: "
-    said = await services.typed(visible("\n".join([*lines, ask])))
-    if said.strip().casefold() not in ("y", "yes"):
+    if not await _agreed(services, "\n".join([*lines, ask])):
         return "Nothing was accepted."
     number = services.remembered.accept(found)
     return f"Accepted {number} line{'s' if number != 1 else ''} as yours."
+
+
+async def _agreed(services: Services, text: str) -> bool:
+    """Whether the person says yes to the last line of the text."""
+    try:
+        said = await services.typed(visible(text))
+    except (JobInterrupted, EOFError):
+        return False
+    return said.strip().casefold() in ("y", "yes")
 
 
 @command("[list|update|history|done]")

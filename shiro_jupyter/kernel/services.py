@@ -17,6 +17,7 @@ from ..core.context.prompt import system_text
 from ..core.errors import StorageError, UsageError
 from ..core.events import Event, Notice, TurnEnded, TurnStarted
 from ..core.memory.store import Memory
+from ..core.models import lone
 from ..core.models.base import ModelClient
 from ..core.policy.gate import Gate
 from ..core.questions import Questions
@@ -28,7 +29,6 @@ from ..core.settings import Loaded, Settings
 from ..core.settings.connect import Connector, Prompts
 from ..core.tools.base import Tool
 from ..core.tools.shelf import tools_for
-from ..core.transcript import Assistant
 from ..core.turn import Limits
 from ..core.workspace.clock import SystemClock
 from ..core.workspace.folders import user_folders
@@ -86,6 +86,7 @@ class Services:
             self.clock,
             Running(self.folders.data / "running"),
             shell.user_ns,
+            self.answer,
         )
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
@@ -241,7 +242,7 @@ class Services:
         finally:
             self._turns.remove(owner)
             ticking.cancel()
-        owner.reply.finish(ended, answer_of(agent.session, ended.turn))
+        owner.reply.finish(ended, agent.session.answer(ended.turn))
         return ended
 
     def emit(self, event: Event) -> None:
@@ -265,7 +266,7 @@ class Services:
         if ended.outcome != "answered" or owner.record is None or self.opened is None:
             return
         try:
-            owner.record(answer_of(self.opened.session, ended.turn))
+            owner.record(self.opened.session.answer(ended.turn))
         except StorageError as error:
             self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
 
@@ -339,6 +340,11 @@ class Services:
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
         )
 
+    async def answer(self, prompt: str) -> str:
+        """The model's answer outside any turn, without tools. Raises what a turn would fail of."""
+        client = await self.models.client(self.settings(), self._notice, self.questions.ask)
+        return await lone.answer(client, prompt, self.clock, self.emit)
+
     async def _client(self) -> ModelClient:
         assert self._in_force is not None and self.opened is not None
         client = await self.models.client(self._in_force, self._notice, self.questions.ask)
@@ -392,9 +398,3 @@ class Services:
             if notice not in self._told:
                 self._told.add(notice)
                 self.emit(Notice(notice))
-
-
-def answer_of(session: Session, turn: int) -> str:
-    """The model's words in the last step of a turn."""
-    said = [item for item in session.items if isinstance(item, Assistant) and item.turn == turn]
-    return "\n\n".join(item.text for item in said if item.step == said[-1].step)

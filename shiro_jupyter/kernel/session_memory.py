@@ -11,6 +11,7 @@ from ..core.memory.found import Found
 from ..core.memory.index import STAMP, Entry
 from ..core.memory.signal import TaskSignal
 from ..core.memory.store import Memory
+from ..core.notes.budget import Ask
 from ..core.notes.store import Notes
 from ..core.sessions.running import Running
 from ..core.sessions.session import Session
@@ -27,7 +28,8 @@ LATER = 10  # memories of a session that are told at each step, the newest
 
 
 class SessionMemory:
-    """`namespace` are the live variables. Methods are for any thread."""
+    """`namespace` are the live variables; `answer` has a model answer a prompt. Methods are for
+    any thread."""
 
     def __init__(
         self,
@@ -36,11 +38,12 @@ class SessionMemory:
         clock: Clock,
         running: Running,
         namespace: Mapping[str, object],
+        answer: Ask | None = None,
     ) -> None:
         self.memory = memory
         self.notices: tuple[str, ...] = ()  # what the memory has to say of itself
         self._processes, self._clock, self._running = processes, clock, running
-        self._namespace = namespace
+        self._namespace, self._answer = namespace, answer
         self._on = False
         self._begun = ""  # when the block was built
         self._shown: tuple[Entry, ...] = ()
@@ -64,7 +67,7 @@ class SessionMemory:
         memory = self.memory
         remember = Remember(memory, lambda text: self.about(text, "agent"))
         durable = (remember, Recall(memory, self.tables), Forget(memory)) if on else ()
-        return (*durable, SessionNotes(self.notes))
+        return (*durable, SessionNotes(self.notes, self._answer))
 
     def begin(self, session: Session, prompt: str, *, on: bool) -> str:
         """The block that every request of the session carries, empty where memory is not `on`."""

@@ -28,6 +28,7 @@ def calls(when: str, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 STEPS = [
+    says("Below are memories", "- (fact) prices in orders.csv and in items.csv are net"),
     calls("keep", "remember", text="prices are net of tax", kind="fact", tags=["revenue"]),
     says("keep", "Kept."),
     calls("find", "recall", query="prices"),
@@ -124,6 +125,26 @@ def test_words_of_others_are_told_asked_about_and_accepted(kernel: Kernel, proje
     assert asked == [] and "Kept." in outputs.stdout
     outputs, _ = ask(kernel, "%shiro /trust memory")
     assert outputs.stdout == "Every line of this project's memory is yours, or accepted.\n"
+
+
+def test_what_was_never_recalled_is_merged_where_the_person_agrees(
+    kernel: Kernel, project: Path
+) -> None:
+    path = project / ".shiro" / "memory" / "MEMORY.md"
+    kernel.run("%remember prices in orders.csv are net")
+    refused = kernel.run("%shiro /memory", stdin=str)
+    assert "fewer than two memories" in refused.stream("stderr")
+    kernel.run("%remember prices in items.csv are net")
+    before = path.read_text()
+    outputs, asked = ask(kernel, "%shiro /memory", "n")
+    assert "] prices in items.csv are net" in outputs.stdout
+    assert "2 memories become 1" in asked[0] and path.read_text() == before
+    outputs, _ = ask(kernel, "%shiro /memory")
+    (backup,) = path.parent.glob("*.bak")
+    assert outputs.stdout.endswith(f"Merged; what was there before is kept in {backup}.\n")
+    assert backup.read_text() == before
+    assert "prices in orders.csv and in items.csv are net <!-- " in path.read_text()
+    assert path.read_text().count("\n") == 1
 
 
 def test_nobody_there_to_answer_trusts_nothing(kernel: Kernel, project: Path) -> None:

@@ -1,6 +1,6 @@
 """Memories merged by a model: what it is asked, how its reply is read, and what code refuses.
 
-Values to values, save `apply`. What was recalled at least once is kept word for word; so is
+Values to values. What was recalled at least once is kept word for word; so is
 every line of the file that is no merged memory.
 """
 
@@ -15,10 +15,8 @@ from pathlib import Path
 
 from ..context.named import lost
 from ..errors import MemoryRefused, TextRefused
-from ..workspace.files import write_atomic
 from .caps import Caps, refuse_secret
 from .index import ABOUT, KINDS, Entry, Index, Kind, compose
-from .index_file import IndexFile
 from .search import terms
 
 # The share of a memory's words that one merged line must hold to stand for it.
@@ -146,23 +144,6 @@ def read(reply: str) -> list[Entry]:
         entry = compose(parts["text"], datetime.min, kind)
         found.setdefault(entry.folded, entry)
     return list(found.values())
-
-
-def apply(file: IndexFile, merge: Merge, now: datetime) -> Path:
-    """Write a merge that was confirmed; where the old index is kept, beside it.
-
-    Raises `MemoryRefused` where a merged memory was changed meanwhile, `StorageError` where a
-    file cannot be written: nothing is merged then.
-    """
-    backup = file.path.with_name(f"MEMORY.md.{now:%Y-%m-%d-%H%M%S}.bak")
-
-    def change(index: Index) -> Index:
-        after = merge.on(index)
-        write_atomic(backup, index.raw, private=file.project is None)
-        return after
-
-    file.edit(change)
-    return backup
 
 
 def _standing_for(entry: Entry, made: Sequence[Entry]) -> Entry:

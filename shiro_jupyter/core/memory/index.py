@@ -212,12 +212,12 @@ class Index:
     def remove(self, number: int) -> Index:
         """Without the line at that position; nothing else changes.
 
-        A file without a final newline stays one.
+        A file without a final newline stays one, unless that would take a blank line, too.
         """
         lines = list(self._lines)
         gone = lines.pop(number)
         if number == len(lines) and lines and not gone.endswith(b"\n"):
-            lines[-1] = _unended(lines[-1])
+            lines[-1] = _unended(lines[-1]) or lines[-1]
         return Index(self._mark + b"".join(lines))
 
 

@@ -158,22 +158,21 @@ class Memory:
         self._counts[where].drop(entry.folded)
         return Forgotten(entry, where, self.path(where), removed)
 
-    def rewrite(self, before: Index, after: Index, scope: Scope = "project") -> Path:
-        """Put a curated index in the place of the one that it was made from; the path of the
-        dated backup of the old one, beside it. Raises `MemoryRefused` where the file changed
-        meanwhile: nothing is written then."""
+    def rewrite(self, curate: Callable[[Index], Index], scope: Scope = "project") -> Path:
+        """Put a curated index in the place of the one there is; the path of the dated backup of
+        the old one, beside it. What `curate` raises leaves everything as it was."""
         path = self.path(scope)
         backup = path.with_name(f"{path.name}.{self.clock.now():%Y-%m-%d-%H%M%S}.bak")
+        made: set[str] = set()
 
         def change(index: Index) -> Index:
-            if index.raw != before.raw:
-                raise MemoryRefused(f"{path} was changed meanwhile; nothing was written. Again?")
+            after = curate(index)
+            write_atomic(backup, index.raw, private=scope == "global")
+            made.update(set(after.memory_lines()) - set(index.memory_lines()))
             return after
 
-        change(self.index(scope))
-        write_atomic(backup, before.raw, private=scope == "global")
         self._files[scope].edit(change)
-        self._mark_own(scope, set(after.memory_lines()) - set(before.memory_lines()))
+        self._mark_own(scope, made)
         return backup
 
     def accept(self, shown: Iterable[Found]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import pairwise
 
 from .note import (
@@ -14,7 +15,6 @@ from .note import (
     SECTIONS,
     UNTITLED,
     Note,
-    Section,
     Status,
     fences,
     settled,
@@ -198,12 +198,13 @@ def _renamed(chunks: list[_Chunk]) -> dict[int, int]:
 
 
 def _section(words: str) -> int | None:
-    """The section that a heading means, however it is written."""
-    wanted = _folded(words)
-    return next((at for at, name in enumerate(SECTIONS) if _folded(name) == wanted), None)
+    """The section that a heading means, however it is written, also with a slip of the pen."""
+    names = [_folded(name) for name in SECTIONS]
+    near = get_close_matches(_folded(words), names, n=1, cutoff=0.85)
+    return names.index(near[0]) if near else None
 
 
-def _folded(name: Section | str) -> str:
+def _folded(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.replace("&", "and").casefold())
 
 

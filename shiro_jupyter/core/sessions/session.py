@@ -14,7 +14,7 @@ from typing import Any
 
 from ..events import Usage
 from ..todos import Todos
-from ..transcript import Item, User, to_json
+from ..transcript import Assistant, Item, User, to_json
 
 Record = dict[str, Any]
 TITLE_LENGTH = 60
@@ -50,6 +50,11 @@ class Session:
     def turn(self) -> int:
         """The number of the newest turn, from 1; 0 before the first."""
         return self.items[-1].turn if self.items else 0
+
+    def answer(self, turn: int) -> str:
+        """The model's words in the last step of a turn."""
+        said = [item for item in self.items if isinstance(item, Assistant) and item.turn == turn]
+        return "\n\n".join(item.text for item in said if item.step == said[-1].step)
 
     def append(self, *items: Item) -> None:
         for item in items:

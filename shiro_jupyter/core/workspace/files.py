@@ -24,7 +24,7 @@ LOCK_PATIENCE = 10.0  # seconds to wait for another process
 # that nobody is refused for the lock of a process that was killed.
 LOCK_STALE = 5.0
 # What git passes over in `.shiro`: notes, and what a killed process leaves behind.
-IGNORED = b"notes/\n.*.tmp\n*.lock*\n"
+IGNORED = b"notes/\n.*.tmp\n*.lock*\n*.bak\n"
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 

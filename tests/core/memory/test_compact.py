@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
-
 import pytest
 
 from shiro_jupyter.core.errors import MemoryRefused
-from shiro_jupyter.core.memory.compact import Merge, apply, candidates, merged, prompt_for, read
+from shiro_jupyter.core.memory.compact import Merge, candidates, merged, prompt_for, read
 from shiro_jupyter.core.memory.index import Index
-from shiro_jupyter.core.memory.index_file import IndexFile
 from tests.support.memories import MakeMemory
 
 RECALLED = "- [2026-11-01 09:00:00] (gotcha) dates are day-first #orders\n"
@@ -115,24 +111,20 @@ def test_a_confirmed_merge_survives_a_reload_with_the_old_index_beside_it(
     memory.remember("use pnpm to install")
     path = memory.remember("use pnpm to run tests").path
     counts = {each.entry.folded: each.count for each in memory.entries()}
-    file = IndexFile(path, memory.project)
-    before = file.read()
+    before = memory.index()
     confirmed = merged("- use pnpm to install and run tests", before, candidates(before, counts))
     memory.remember("written meanwhile")
     old = path.read_bytes()
-    backup = apply(file, confirmed, datetime(2026, 11, 30, 9, 12, 44))
+    backup = memory.rewrite(confirmed.on)
     assert [each.entry.text for each in reversed(make_memory().entries())] == [
         "dates are day-first",
         "use pnpm to install and run tests",
         "written meanwhile",
     ]
-    assert (backup.parent, backup.name) == (path.parent, "MEMORY.md.2026-11-30-091244.bak")
-    assert backup.read_bytes() == old
+    assert backup.parent == path.parent and backup.read_bytes() == old
+    assert memory.unaccepted() == []
 
 
-def test_a_merge_of_what_was_changed_meanwhile_is_refused(tmp_path: Path) -> None:
-    path = tmp_path.resolve() / "MEMORY.md"
-    path.write_bytes(INDEX.raw.replace(b"Items", b"Others"))
+def test_a_merge_of_what_was_changed_meanwhile_is_refused() -> None:
     with pytest.raises(MemoryRefused, match="meanwhile"):
-        apply(IndexFile(path), merge(), datetime(2026, 11, 30))
-    assert [each.name for each in tmp_path.iterdir()] == ["MEMORY.md"]
+        merge().on(Index(INDEX.raw.replace(b"Items", b"Others")))

@@ -278,12 +278,21 @@ def test_a_curated_index_takes_the_place_of_what_it_was_made_from(make_memory: M
     memory.remember("plots are saved as svg")
     before = memory.index()
     after = before.remove(0).append(memory.index().entries[0])
-    backup = memory.rewrite(before, after)
+    backup = memory.rewrite(lambda index: after)
     assert memory.path().read_bytes() == after.raw and backup.read_bytes() == before.raw
     assert backup.name == "MEMORY.md.2026-11-30-090003.bak" and memory.unaccepted() == []
-    with pytest.raises(MemoryRefused, match="changed meanwhile"):
-        memory.rewrite(before, Index())
-    assert memory.path().read_bytes() == after.raw
+
+
+def test_a_curation_that_is_refused_leaves_no_backup(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("use pnpm")
+
+    def refused(index: Index) -> Index:
+        raise MemoryRefused("No.")
+
+    with pytest.raises(MemoryRefused):
+        memory.rewrite(refused)
+    assert [each.name for each in memory.path().parent.iterdir()] == ["MEMORY.md"]
 
 
 def test_a_block_holds_preferences_and_what_matches_the_work(make_memory: MakeMemory) -> None:
