@@ -43,7 +43,7 @@ from shiro_jupyter.core.workspace.clock import SystemClock
 from shiro_jupyter.core.workspace.folders import Folders
 from shiro_jupyter.core.workspace.project import Project
 # What a killed writer leaves is taken for dead sooner than a person would have it.
-index_file.locked = own.locked = partial(index_file.locked, stale=1.5, patience=60)
+index_file.locked = own.locked = partial(index_file.locked, stale=1.0, patience=60)
 folders = Folders(root / "config", root / "data", root)
 memory = Memory(Project(root), folders, SystemClock(), Caps(entries=1000))
 for number in range(int(sys.argv[3])):

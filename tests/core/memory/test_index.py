@@ -173,6 +173,8 @@ def test_windows_line_ends_and_byte_order_mark_survive() -> None:
     assert [each.text for each in index.entries] == ["use pnpm"]
     assert index.append(entry).raw == raw + b"- [2026-11-30 09:12:44] use uv\r\n"
     assert index.remove(1).raw == BOM + b"# Memory\r\n"
+    blank = Index(b"# Memory\n\n- [2026-10-08 10:00:00] use pnpm")
+    assert blank.remove(2).raw == b"# Memory\n\n"
     alone = Index(BOM + b"- [2026-10-08 10:00:00] use pnpm")
     assert alone.remove(0).raw == BOM
 
