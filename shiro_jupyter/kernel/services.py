@@ -80,13 +80,9 @@ class Services:
         self.project = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
         self.memory = Memory(self.project, self.folders, self.clock)
         self.processes = Processes(os.environ, self.folders.data / "outputs")
+        running = Running(self.folders.data / "running")
         self.remembered = SessionMemory(
-            self.memory,
-            self.processes,
-            self.clock,
-            Running(self.folders.data / "running"),
-            shell.user_ns,
-            self.answer,
+            self.memory, self.processes, self.clock, running, shell.user_ns, self.answer
         )
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)

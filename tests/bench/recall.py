@@ -113,7 +113,7 @@ def hand_weights(documents: Sequence[Document]) -> Rank:
     ]
 
     def rank(signal: TaskSignal) -> list[Ranked]:
-        branch, files = signal.branch_words.keys(), signal.file_words.keys()
+        branch, files = signal.cues["branch"].keys(), signal.cues["file"].keys()
         words = _all_words(signal)
         return _best(
             [
@@ -143,8 +143,7 @@ def _bag(document: Document) -> list[str]:
 
 
 def _all_words(signal: TaskSignal) -> set[str]:
-    sources = (signal.branch_words, signal.prompt_words, signal.file_words, signal.kernel_words)
-    return {term for words in sources for term in words}
+    return {term for words in signal.cues.values() for term in words}
 
 
 def _best(scores: Sequence[float]) -> list[Ranked]:

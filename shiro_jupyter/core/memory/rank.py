@@ -2,8 +2,7 @@
 
 Parts, each scaled to its best and added, so that none drowns another:
 
-- text: BM25 of a memory's words for those of the prompt, the branch and the notebook, and, apart,
-  for those in the names of changed files;
+- text: BM25 of a memory's words for those of the signal, source by source;
 - files: those recorded with a memory that are changed now, the rarer the more;
 - likely files: those that the words name, and those recorded with the best matches of text;
 - kernel: recorded modules, tables and columns that are there now.
@@ -16,33 +15,32 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from . import search
 from .index import Entry
 from .search import Field
-from .signal import TaskSignal, cues_in, stem_of
+from .signal import Source, TaskSignal, cues_in, stem_of
 from .topics import Topic
 
-# What each part adds at most. Tuned on the earlier history of one project, and flat around these:
-# half or double of any moves the figures by a point or two.
-TEXT, FILE_WORDS, FILES, LIKELY_FILES = 0.75, 0.6, 2.5, 0.8
-KERNEL, KERNEL_ALONE = 1.5, 2.5  # beside files, and without
-WORDS = {"prompt": 1.0, "branch": 0.5, "notebook": 0.25}  # within the text
+# What each part adds at most: text by its source, then the others, the kernel's names beside
+# files and without. Tuned on the earlier history of one project, and flat around these.
+TEXT: dict[Source, float] = {"prompt": 0.5, "branch": 0.25, "notebook": 0.25, "file": 0.6}
+FILES, LIKELY_FILES, KERNEL, KERNEL_ALONE = 3.0, 0.8, 1.0, 3.0
 DETAIL, DETAIL_READ = 0.5, 5_000  # a word of the detail against one of the line; characters read
 # BM25's b: the length of a text says little, that of a list of names how special each of them is.
 TEXT_B, NAMES_B = 0.3, 0.75
 COMMON = 0.8  # a file or name recorded with more of the memories than this says nothing
-FEEDBACK = 5  # best matches of text whose files are likely
-RELATING, RELATED, RELATED_WEIGHT = 10, 10, 0.3  # best matches, their words that widen a search
+FEEDBACK = 3  # best matches of text whose files are likely
 AGEING, AGE = 0.15, 30  # the newer is mildly preferred; age counts memories, not days
 TAG = 0.6  # of the best score: what a tag lifts its one memory to
 FLOOR = 0.05  # of the best score: what is below is noise
 REASONS = 3
+# A search is widened by as many words of as many best matches, each against one asked for.
+RELATED, RELATING, RELATED_WEIGHT = 10, 10, 0.3
 
 
 @dataclass(frozen=True)
@@ -71,89 +69,69 @@ class Ranked:
     why: tuple[str, ...] = ()
 
 
-class _Cue(NamedTuple):
-    source: str
-    term: str
-    word: str  # as it is written
-    weight: float
-
-
 class Ranker:
     """Built once for a store, asked often. Of one day, the document given first is the newer."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = documents
-        self._tag_of = [
-            {term: tag for tag in each.tags for term in search.terms(tag)} for each in documents
-        ]
         self._words = [_words(each) for each in documents]
-        self._recorded = [
-            _presence(" ".join((*each.modules, *each.frames, *each.columns))) for each in documents
+        self._names = [
+            _present(" ".join((*each.modules, *each.frames, *each.columns))) for each in documents
         ]
-        self._text, self._kernel = Field(self._words), Field(self._recorded)
-        self._tagged: dict[frozenset[str], list[int]] = {}
-        for at, each in enumerate(documents):
-            for terms in {frozenset(dict(cues_in(tag))) for tag in each.tags}:
-                self._tagged.setdefault(terms, []).append(at)
-        self._tagged.pop(frozenset(), None)
+        self._text, self._kernel = Field(self._words), Field(self._names)
         self._files = Field(dict.fromkeys(each.files, 1.0) for each in documents)
         paths = dict.fromkeys(path for each in documents for path in each.files)
         self._place = {path: place for place, path in enumerate(paths)}
-        self._names = Field(_presence(stem_of(path)) for path in paths)
+        self._stems = Field(_present(stem_of(path)) for path in paths)
+        self._tag_of = [
+            {term: tag for tag in each.tags for term in search.terms(tag)} for each in documents
+        ]
+        self._tagged: dict[frozenset[str], list[int]] = {}  # who has a tag of these words
+        for at, each in enumerate(documents):
+            for terms in {frozenset(cues_in(tag)) for tag in each.tags} - {frozenset()}:
+                self._tagged.setdefault(terms, []).append(at)
         newest = sorted(range(len(documents)), key=lambda at: -documents[at].day)
         self._age = dict(zip(newest, range(len(newest)), strict=True))
 
     def rank(self, signal: TaskSignal) -> list[Ranked]:
         """Best first, noise left out; [] for an empty signal."""
-        cues = list(_cues(signal))
-        words: dict[str, float] = {}
-        for cue in cues:
-            if cue.source in WORDS:
-                words[cue.term] = words.get(cue.term, 0.0) + WORDS[cue.source]
+        asked = {source: dict.fromkeys(words, 1.0) for source, words in signal.cues.items()}
+        own = {**asked["notebook"], **asked["branch"], **asked["prompt"]}
         text = _added(
-            (TEXT, self._text.scores(words, b=TEXT_B)),
-            (FILE_WORDS, self._text.scores(dict.fromkeys(signal.file_words, 1.0), b=TEXT_B)),
+            *((part, self._text.scores(asked[source], b=TEXT_B)) for source, part in TEXT.items())
         )
-        changed = _telling(self._files, dict.fromkeys(signal.paths, 1.0))
-        files = self._files.scores(changed, b=0)
-        likely = _telling(self._files, self._likely(words, text))
-        kernel = _telling(self._kernel, dict.fromkeys(signal.kernel_words, 1.0))
+        files = self._files.scores(_telling(self._files, dict.fromkeys(signal.paths, 1.0)), b=0)
+        likely = _telling(self._files, self._likely(own, text))
+        kernel = self._kernel.scores(_telling(self._kernel, asked["kernel"]), b=NAMES_B)
         scores = _added(
             (max(text, default=0.0), text),
             (FILES, files),
             (LIKELY_FILES, self._files.scores(likely, b=0)),
-            (KERNEL if any(files) else KERNEL_ALONE, self._kernel.scores(kernel, b=NAMES_B)),
+            (KERNEL if any(files) else KERNEL_ALONE, kernel),
         )
         for at, age in self._age.items():
             scores[at] /= 1 + AGEING * math.log1p(age / AGE)
         best = max(scores, default=0.0)
-        self._lift(scores, words, best)
+        self._lift(scores, own.keys(), best)
         return [
-            Ranked(at, scores[at], self._why(at, cues, changed) or self._alike(at, likely))
+            Ranked(at, scores[at], self._why(at, signal) or self._alike(at, likely))
             for at in self._best(scores)
             if scores[at] and scores[at] >= best * FLOOR
         ]
 
     def find(self, query: str, limit: int = 15) -> list[Ranked]:
         """On demand: those that hold any word of the query, best first."""
-        cues = [
-            _Cue("query", term, word, 1.0) for term, word in dict(search.spelled(query)).items()
+        words = dict(search.spelled(query))
+        holding = self._text.scores(dict.fromkeys(words, 1.0))
+        wider = self._related(holding)
+        for term in words:
+            wider[term] = wider.get(term, 0.0) + 1
+        scores = self._text.scores(wider)
+        best = [at for at in self._best(scores) if holding[at]]
+        return [
+            Ranked(at, scores[at], _strongest(self._spoken(at, "query", words)))
+            for at in best[:limit]
         ]
-        asked = {cue.term: 1.0 for cue in cues}
-        held = self._text.scores(asked)
-        words = self._related(held)
-        scores = self._text.scores({**words, **{term: 1 + words.get(term, 0.0) for term in asked}})
-        best = [at for at in self._best(scores) if held[at]]
-        return [Ranked(at, scores[at], self._why(at, cues)) for at in best[:limit]]
-
-    def _lift(self, scores: list[float], words: Mapping[str, float], best: float) -> None:
-        """Memories with a tag that the words hold wholly get a part of the best score, the fewer
-        share the tag the more, and never fall below the floor."""
-        for terms, holders in self._tagged.items():
-            if terms <= words.keys():
-                least = best * max(FLOOR, TAG / len(holders) ** 0.5)
-                for at in holders:
-                    scores[at] = max(scores[at], least)
 
     def _best(self, scores: Sequence[float]) -> list[int]:
         """Among equals the more often recalled comes first, then the newer."""
@@ -163,6 +141,14 @@ class Ranker:
 
         return sorted(range(len(scores)), key=key)
 
+    def _lift(self, scores: list[float], words: Collection[str], best: float) -> None:
+        """No memory with a tag of these words stays below its part of the best score."""
+        for terms, holders in self._tagged.items():
+            if all(term in words for term in terms):
+                least = best * max(FLOOR, TAG / math.sqrt(len(holders)))
+                for at in holders:
+                    scores[at] = max(scores[at], least)
+
     def _likely(self, words: Mapping[str, float], text: Sequence[float]) -> dict[str, float]:
         """Files that the words name, and those of the best matches, which share one vote each."""
         votes = [0.0] * len(self._place)
@@ -170,37 +156,42 @@ class Ranker:
             files = self._documents[at].files
             for path in files:
                 votes[self._place[path]] += text[at] / len(files)
-        likely = _added((1.0, self._names.scores(words)), (1.0, votes))
+        likely = _added((1.0, self._stems.scores(words)), (1.0, votes))
         return {path: weight for path, weight in zip(self._place, likely, strict=True) if weight}
 
     def _related(self, scores: Sequence[float]) -> dict[str, float]:
         """The words that the best matches have in common, weighted against a word asked for."""
         votes: dict[str, float] = {}
         for at in heapq.nlargest(RELATING, range(len(scores)), scores.__getitem__):
-            each = scores[at] / (sum(self._words[at].values()) or 1.0)
+            vote = scores[at] / (sum(self._words[at].values()) or 1.0)
             for term, count in self._words[at].items():
-                votes[term] = votes.get(term, 0.0) + each * count * self._text.rarity(term)
-        words = heapq.nlargest(RELATED, votes, votes.__getitem__)
+                votes[term] = votes.get(term, 0.0) + vote * count * self._text.rarity(term)
         best = max(votes.values(), default=0.0) or 1.0
+        words = heapq.nlargest(RELATED, votes, votes.__getitem__)
         return {term: RELATED_WEIGHT * votes[term] / best for term in words}
 
-    def _why(self, at: int, cues: Sequence[_Cue], paths: Iterable[str] = ()) -> tuple[str, ...]:
-        found = [
-            (FILES * self._files.rarity(path), f"file “{_name(path)}”")
-            for path in paths
-            if path in self._documents[at].files
-        ]
-        for source, term, word, weight in cues:
-            kernel = source == "kernel"
-            field = self._kernel if kernel else self._text
-            held = self._recorded[at] if kernel else self._words[at]
-            if term not in held or (kernel and field.share(term) > COMMON):
-                continue
-            tag = "" if kernel else self._tag_of[at].get(term)
-            asked = f"tag #{tag} ({source})" if tag else f"{source} word “{word}”"
-            found.append((weight * field.rarity(term), asked))
-        found.sort(key=lambda each: -each[0])
-        return tuple(dict.fromkeys(reason for _, reason in found))[:REASONS]
+    def _why(self, at: int, signal: TaskSignal) -> tuple[str, ...]:
+        reasons: dict[str, float] = {}
+        for path in signal.paths:
+            if path in self._documents[at].files and self._files.share(path) <= COMMON:
+                reasons[f"file “{_name(path)}”"] = FILES * self._files.rarity(path)
+        for source, part in TEXT.items():
+            for reason, rarity in self._spoken(at, source, signal.cues[source]).items():
+                reasons[reason] = part * rarity
+        for term in signal.cues["kernel"].keys() & self._names[at].keys():
+            if self._kernel.share(term) <= COMMON:
+                reason = f"kernel word “{signal.cues['kernel'][term]}”"
+                reasons[reason] = KERNEL * self._kernel.rarity(term)
+        return _strongest(reasons)
+
+    def _spoken(self, at: int, source: str, words: Mapping[str, str]) -> dict[str, float]:
+        """The words that the memory holds, or the tags that do, and how rare each is."""
+        reasons = {}
+        for term in words.keys() & self._words[at].keys():
+            tag = self._tag_of[at].get(term)
+            reason = f"tag #{tag} ({source})" if tag else f"{source} word “{words[term]}”"
+            reasons[reason] = self._text.rarity(term)
+        return reasons
 
     def _alike(self, at: int, likely: Mapping[str, float]) -> tuple[str, ...]:
         """The reason of a memory without a cue of its own."""
@@ -211,15 +202,15 @@ class Ranker:
 def document_of(entry: Entry, topic: Topic | None = None, count: int = 0) -> Document:
     """The memory with what its comment and its topic tell."""
 
-    def told(name: str) -> tuple[str, ...]:
-        told = (*entry.recorded.get(name, ()), *(topic.about.get(name, ()) if topic else ()))
-        return tuple(dict.fromkeys(told))
+    def told(*names: str) -> tuple[str, ...]:
+        sources = [entry.recorded, topic.about if topic else {}]
+        return tuple(dict.fromkeys(v for name in names for s in sources for v in s.get(name, ())))
 
     return Document(
         said=entry.said,
         tags=(*entry.tags, *(topic.tags if topic else ())),
         detail=f"{topic.description}\n{topic.body}" if topic else "",
-        files=tuple(dict.fromkeys((*told("files"), *told("notebook")))),
+        files=told("files", "notebook"),
         modules=told("modules"),
         frames=told("frames"),
         columns=told("columns"),
@@ -229,20 +220,8 @@ def document_of(entry: Entry, topic: Topic | None = None, count: int = 0) -> Doc
     )
 
 
-def _cues(signal: TaskSignal) -> Iterator[_Cue]:
-    for source, words, weight in (
-        ("branch", signal.branch_words, TEXT * WORDS["branch"]),
-        ("prompt", signal.prompt_words, TEXT * WORDS["prompt"]),
-        ("notebook", signal.notebook_words, TEXT * WORDS["notebook"]),
-        ("file", signal.file_words, FILE_WORDS),
-        ("kernel", signal.kernel_words, KERNEL),
-    ):
-        for term, word in words.items():
-            yield _Cue(source, term, word, weight)
-
-
 def _words(document: Document) -> dict[str, float]:
-    """How often the memory holds each word; those of its detail count less."""
+    """How often the memory holds each word: those of tags count twice, of the detail less."""
     counts: dict[str, float] = {}
     for text, weight in (
         (document.said, 1.0),
@@ -255,7 +234,7 @@ def _words(document: Document) -> dict[str, float]:
     return counts
 
 
-def _presence(text: str) -> dict[str, float]:
+def _present(text: str) -> dict[str, float]:
     return dict.fromkeys(search.terms(text), 1.0)
 
 
@@ -264,12 +243,16 @@ def _added(*parts: tuple[float, Sequence[float]]) -> list[float]:
     total = [0.0] * len(parts[0][1])
     for weight, scores in parts:
         if best := max(scores, default=0.0):
-            total = [sum_ + weight * each / best for sum_, each in zip(total, scores, strict=True)]
+            total = [have + weight * each / best for have, each in zip(total, scores, strict=True)]
     return total
 
 
 def _telling(field: Field, names: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in names.items() if field.share(name) <= COMMON}
+
+
+def _strongest(reasons: Mapping[str, float]) -> tuple[str, ...]:
+    return tuple(sorted(reasons, key=lambda reason: (-reasons[reason], reason))[:REASONS])
 
 
 def _name(path: str) -> str:

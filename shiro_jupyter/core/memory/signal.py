@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from . import search
 
-# Branches where all work meets say nothing, nor does the kind of work before a branch's name.
+Source = Literal["branch", "prompt", "file", "notebook", "kernel"]
+
+# Branches where all work meets say nothing, nor does the kind of work.
 TRUNKS = frozenset({"main", "master", "develop", "development", "trunk", "head", "detached"})
 KINDS_OF_WORK = frozenset(
     word
@@ -35,8 +37,7 @@ class TaskSignal:
     """Every field may be empty.
 
     `files` are the changed ones, newest first, relative to the project; `modules`, `frames` and
-    `columns` are those of the kernel; `user` is the login name, which says nothing.
-    The cues of each source are kept by their term, as they are written.
+    `columns` are those of the kernel.
     """
 
     branch: str = ""
@@ -47,69 +48,52 @@ class TaskSignal:
     modules: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    user: str = ""
 
     @property
     def empty(self) -> bool:
         """Whether nothing in it is a cue."""
-        return not (
-            self.paths
-            or self.branch_words
-            or self.prompt_words
-            or self.notebook_words
-            or self.kernel_words
-        )
+        return not self.paths and not any(self.cues.values())
+
+    @cached_property
+    def cues(self) -> Mapping[Source, Mapping[str, str]]:
+        """The words that say something, as they are written, by source and term."""
+        return {
+            "branch": _branch_cues(self.branch),
+            "prompt": cues_in(self.prompt),
+            "file": cues_in(*map(stem_of, self.files)),
+            "notebook": cues_in(stem_of(self.notebook), *self.headings),
+            "kernel": cues_in(*self.modules, *self.frames, *self.columns),
+        }
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """The changed files, and the notebook unless its name says nothing."""
-        named = [self.notebook] if self._cues([stem_of(self.notebook)]) else []
+        named = [self.notebook] if cues_in(stem_of(self.notebook)) else []
         return tuple(dict.fromkeys([*self.files, *named]))
 
-    @cached_property
-    def branch_words(self) -> Mapping[str, str]:
-        parts = self.branch.split("/")
-        if len(parts) == 1 and parts[0].casefold() in TRUNKS:
-            return {}
-        before = [each for each in parts[:-1] if each.casefold() not in KINDS_OF_WORK]
-        return self._cues([*before, parts[-1]])
 
-    @cached_property
-    def prompt_words(self) -> Mapping[str, str]:
-        return self._cues([self.prompt])
-
-    @cached_property
-    def file_words(self) -> Mapping[str, str]:
-        return self._cues(map(stem_of, self.files))
-
-    @cached_property
-    def notebook_words(self) -> Mapping[str, str]:
-        return self._cues([stem_of(self.notebook), *self.headings])
-
-    @cached_property
-    def kernel_words(self) -> Mapping[str, str]:
-        return self._cues([*self.modules, *self.frames, *self.columns])
-
-    def _cues(self, texts: Iterable[str]) -> dict[str, str]:
-        name = search.terms(self.user)
-        cues: dict[str, str] = {}
-        for text in texts:
-            for term, word in cues_in(text):
-                if term not in name:
-                    cues.setdefault(term, word)
-        return cues
+def _branch_cues(branch: str) -> dict[str, str]:
+    """Of what stands after the first part, which is whose or what kind of work it is; of all
+    where that says nothing."""
+    if branch.casefold() in TRUNKS:
+        return {}
+    first, _, rest = branch.partition("/")
+    kept = [part for part in rest.split("/") if part.casefold() not in KINDS_OF_WORK]
+    return cues_in(*kept) or ({} if first.casefold() in KINDS_OF_WORK else cues_in(first))
 
 
-def cues_in(text: str) -> Iterator[tuple[str, str]]:
-    """The terms that say something, as they are written: no digits, and none of any project,
-    numbered or not."""
-    for term, word in search.spelled(text):
-        bare = term.rstrip("0123456789")
-        if bare and search.stem(bare) not in GENERIC:
-            yield term, word
+def cues_in(*texts: str) -> dict[str, str]:
+    """The words that say something by their term: no digits, and none of any project, numbered
+    or not."""
+    cues: dict[str, str] = {}
+    for text in texts:
+        for term, word in search.spelled(text):
+            bare = term.rstrip("0123456789")
+            if bare and search.stem(bare) not in GENERIC:
+                cues.setdefault(term, word)
+    return cues
 
 
 def stem_of(path: str) -> str:
     """A file's name without its endings: `tests/test_load.spec.ts` is `test_load`."""
-    name = path.rpartition("/")[2]
-    return name[:1] + name[1:].partition(".")[0]
+    return re.split(r"(?<=.)\.", PurePosixPath(path).name)[0]

@@ -175,8 +175,8 @@ def test_a_tag_equal_to_a_branch_word_puts_any_memory_in_the_result(
     store: list[Document], signal: TaskSignal, data: st.DataObject
 ) -> None:
     at = data.draw(st.integers(0, len(store) - 1))
-    word = data.draw(st.sampled_from([*signal.branch_words.values(), "stripe"]))
-    signal = signal if word in signal.branch_words.values() else replace(signal, branch="stripe")
+    word = data.draw(st.sampled_from([*signal.cues["branch"].values(), "stripe"]))
+    signal = signal if word in signal.cues["branch"].values() else replace(signal, branch="stripe")
     tagged = replace(store[at], said=f"{store[at].said} #{word}", tags=(*store[at].tags, word))
     assert at in order(Ranker([*store[:at], tagged, *store[at + 1 :]]).rank(signal))
 
@@ -188,13 +188,6 @@ def test_reasons_are_true_of_the_signal_and_of_the_memory(
     ranked = Ranker(store).rank(signal)
     assert len(set(order(ranked))) == len(ranked)
     assert [each.score for each in ranked] == sorted((e.score for e in ranked), reverse=True)
-    said = {
-        "branch": signal.branch_words,
-        "prompt": signal.prompt_words,
-        "file": signal.file_words,
-        "notebook": signal.notebook_words,
-        "kernel": signal.kernel_words,
-    }
     for each in ranked:
         document = store[each.at]
         held = {*terms(document.said), *terms(document.detail)}
@@ -206,9 +199,9 @@ def test_reasons_are_true_of_the_signal_and_of_the_memory(
             if what == "tag":
                 tag, source = rest.removesuffix(")").split(" (")
                 assert tag.removeprefix("#") in document.tags
-                assert said[source].keys() & set(terms(tag))
+                assert signal.cues[source].keys() & set(terms(tag))
             elif rest.startswith("word"):
-                assert name in said[what].values()
+                assert name in signal.cues[what].values()
                 assert set(terms(name)) & (recorded if what == "kernel" else held)
             else:
                 assert name in {path.rpartition("/")[2] for path in document.files}

@@ -47,7 +47,9 @@ def test_words_are_parts_without_stop_words() -> None:
 
 
 def test_rare_words_short_texts_and_repeats_weigh_more() -> None:
-    documents = [terms(text) for text in ("red fox", "red dog", "red fox in a long tale of its woods")]
+    documents = [
+        terms(text) for text in ("red fox", "red dog", "red fox in a long tale of its woods")
+    ]
     rare = scores(terms("red fox"), documents)
     assert rare[0] > rare[2] > rare[1] > 0
     assert scores(terms("zebra"), documents) == [0.0, 0.0, 0.0]

@@ -21,7 +21,7 @@ from shiro_jupyter.core.memory.signal import TaskSignal, stem_of
         TaskSignal(prompt="and then what about the 2023 tests?"),
         TaskSignal(notebook="Untitled.ipynb"),
         TaskSignal(notebook="Untitled1-Copy2.ipynb", headings=("1.",)),
-        TaskSignal(branch="anna", user="anna"),
+        TaskSignal(branch="feature/main"),
     ],
 )
 def test_what_says_nothing_is_empty(signal: TaskSignal) -> None:
@@ -52,18 +52,18 @@ def test_one_cue_is_enough(signal: TaskSignal) -> None:
         ("fix/stripe-webhook", ["stripe", "webhook"]),
         ("feature/GH-123_orderDates", ["GH", "orderDates", "order", "Dates"]),
         ("anna/fix/rls", ["rls"]),
-        ("payments/stripe", ["payments", "stripe"]),
+        ("stripe/main", ["stripe"]),
         ("größen-ändern", ["größen", "ändern"]),
     ],
 )
 def test_a_branch_says_its_words_without_its_prefix(branch: str, words: list[str]) -> None:
-    assert list(TaskSignal(branch=branch, user="anna").branch_words.values()) == words
+    assert list(TaskSignal(branch=branch).cues["branch"].values()) == words
 
 
 def test_files_say_the_words_of_their_names() -> None:
     signal = TaskSignal(files=("src/lib/resend.ts", "tests/test_load_orders.spec.py", "README"))
-    assert list(signal.file_words.values()) == ["resend", "load", "orders", "README"]
-    assert list(signal.file_words) == terms("resend load orders README")
+    assert list(signal.cues["file"].values()) == ["resend", "load", "orders", "README"]
+    assert list(signal.cues["file"]) == terms("resend load orders README")
 
 
 def test_the_notebook_is_one_of_the_files_where_its_name_says_something() -> None:
@@ -73,7 +73,7 @@ def test_the_notebook_is_one_of_the_files_where_its_name_says_something() -> Non
 
 def test_names_of_the_kernel_match_by_their_parts() -> None:
     signal = TaskSignal(modules=("scipy.stats",), frames=("dailyOrders",), columns=("order_date",))
-    assert set(signal.kernel_words) == {*terms("scipy stats daily orders date"), "dailyorder"}
+    assert set(signal.cues["kernel"]) == {*terms("scipy stats daily orders date"), "dailyorder"}
 
 
 @pytest.mark.parametrize(

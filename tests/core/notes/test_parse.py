@@ -41,6 +41,7 @@ def test_any_text_is_read_back(texts: list[str], title: str) -> None:
     [
         (("## Worklog", "## worklog:"), "“## worklog:” became “## Worklog” again", ()),
         (("## Worklog", "#### Worklog"), "“#### Worklog” became “## Worklog” again", ()),
+        (("## Worklog", "## Work logs"), "“## Work logs” became “## Worklog” again", ()),
         (("## Worklog", "# WORKLOG"), "became “## Worklog” again", ()),
         (("## Errors & Corrections", "## Errors and corrections"), "again", ()),
         (("## Files and Functions", "## Dateien"), "“## Dateien” became", ("### Dateien",)),

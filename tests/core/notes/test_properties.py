@@ -19,11 +19,8 @@ from tests.support.notes import Desk, kept
 
 STEPS = st.lists(st.sampled_from([f"{mark} step" for mark in MARKS]), min_size=1, max_size=3)
 PIECES = MARKUP | st.sampled_from(("- one", "- two", "- two\n  more", "one", "# Session: x"))
-ADDED = st.sampled_from(HEADINGS).flatmap(
-    lambda line: st.sampled_from(
-        (f"{line}\n", f"{line}s\n", f"#{line}\n", "", f"{line}\n\n{line}\n")
-    )
-)
+# What a person makes of a heading: as it was, misspelt, lower, gone, twice.
+HANDS = ("{0}\n", "{0}s\n", "#{0}\n", "", "{0}\n\n{0}\n")
 
 
 class WritingANote(RuleBasedStateMachine):
@@ -131,7 +128,7 @@ class WritingANote(RuleBasedStateMachine):
         front, body = path.read_text().split("---\n# ", 1)
         if data.draw(st.booleans()):
             heading = data.draw(st.sampled_from(HEADINGS))
-            put = data.draw(ADDED)
+            put = data.draw(st.sampled_from(HANDS)).format(heading)
             body = body.replace(f"\n{heading}\n", f"\n{put}", 1)
             if not put and heading in HEADINGS[3:5]:
                 self.promised.clear()  # what they were is no longer told
