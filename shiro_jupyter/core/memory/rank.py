@@ -100,9 +100,11 @@ class Ranker:
         text = _added(
             *((part, self._text.scores(asked[source], b=TEXT_B)) for source, part in TEXT.items())
         )
-        files = self._files.scores(_telling(self._files, dict.fromkeys(signal.paths, 1.0)), b=0)
+        changed = _telling(self._files, dict.fromkeys(signal.paths, 1.0))
+        files = self._files.scores(changed, b=0)
         likely = _telling(self._files, self._likely(own, text))
-        kernel = self._kernel.scores(_telling(self._kernel, asked["kernel"]), b=NAMES_B)
+        names = _telling(self._kernel, asked["kernel"])
+        kernel = self._kernel.scores(names, b=NAMES_B)
         scores = _added(
             (max(text, default=0.0), text),
             (FILES, files),
@@ -176,21 +178,21 @@ class Ranker:
             if path in self._documents[at].files and self._files.share(path) <= COMMON:
                 reasons[f"file “{_name(path)}”"] = FILES * self._files.rarity(path)
         for source, part in TEXT.items():
-            for reason, rarity in self._spoken(at, source, signal.cues[source]).items():
-                reasons[reason] = part * rarity
-        for term in signal.cues["kernel"].keys() & self._names[at].keys():
+            for reason, telling in self._spoken(at, source, signal.cues[source]).items():
+                reasons[reason] = part * telling
+        kernel = signal.cues["kernel"]
+        for term in kernel.keys() & self._names[at].keys():
             if self._kernel.share(term) <= COMMON:
-                reason = f"kernel word “{signal.cues['kernel'][term]}”"
-                reasons[reason] = KERNEL * self._kernel.rarity(term)
+                reasons[f"kernel word “{kernel[term]}”"] = KERNEL * self._kernel.rarity(term)
         return _strongest(reasons)
 
     def _spoken(self, at: int, source: str, words: Mapping[str, str]) -> dict[str, float]:
-        """The words that the memory holds, or the tags that do, and how rare each is."""
+        """The words that the memory holds, or its tags do, and how much each tells."""
         reasons = {}
         for term in words.keys() & self._words[at].keys():
             tag = self._tag_of[at].get(term)
             reason = f"tag #{tag} ({source})" if tag else f"{source} word “{words[term]}”"
-            reasons[reason] = self._text.rarity(term)
+            reasons[reason] = (2 if tag else 1) * self._text.rarity(term)
         return reasons
 
     def _alike(self, at: int, likely: Mapping[str, float]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from . import search
 
@@ -37,7 +38,7 @@ class TaskSignal:
     """Every field may be empty.
 
     `files` are the changed ones, newest first, relative to the project; `modules`, `frames` and
-    `columns` are those of the kernel.
+    `columns` are those of the kernel; `user` is the login name, which says nothing.
     """
 
     branch: str = ""
@@ -48,6 +49,7 @@ class TaskSignal:
     modules: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    user: str = ""
 
     @property
     def empty(self) -> bool:
@@ -58,7 +60,7 @@ class TaskSignal:
     def cues(self) -> Mapping[Source, Mapping[str, str]]:
         """The words that say something, as they are written, by source and term."""
         return {
-            "branch": _branch_cues(self.branch),
+            "branch": _branch_cues(self.branch, self.user),
             "prompt": cues_in(self.prompt),
             "file": cues_in(*map(stem_of, self.files)),
             "notebook": cues_in(stem_of(self.notebook), *self.headings),
@@ -72,14 +74,15 @@ class TaskSignal:
         return tuple(dict.fromkeys([*self.files, *named]))
 
 
-def _branch_cues(branch: str) -> dict[str, str]:
-    """Of what stands after the first part, which is whose or what kind of work it is; of all
-    where that says nothing."""
+def _branch_cues(branch: str, user: str) -> dict[str, str]:
+    """Of what comes after the first part, which tells whose or what kind of work it is; of that
+    part where nothing else says anything."""
     if branch.casefold() in TRUNKS:
         return {}
-    first, _, rest = branch.partition("/")
-    kept = [part for part in rest.split("/") if part.casefold() not in KINDS_OF_WORK]
-    return cues_in(*kept) or ({} if first.casefold() in KINDS_OF_WORK else cues_in(first))
+    first, *rest = branch.split("/")
+    kept = [part for part in rest if part.casefold() not in KINDS_OF_WORK]
+    cues = cues_in(*kept) or ({} if first.casefold() in KINDS_OF_WORK else cues_in(first))
+    return {term: word for term, word in cues.items() if term not in search.terms(user)}
 
 
 def cues_in(*texts: str) -> dict[str, str]:
@@ -96,4 +99,5 @@ def cues_in(*texts: str) -> dict[str, str]:
 
 def stem_of(path: str) -> str:
     """A file's name without its endings: `tests/test_load.spec.ts` is `test_load`."""
-    return re.split(r"(?<=.)\.", PurePosixPath(path).name)[0]
+    name = path.rpartition("/")[2]
+    return name[:1] + name[1:].partition(".")[0]

@@ -53,11 +53,13 @@ def test_one_cue_is_enough(signal: TaskSignal) -> None:
         ("feature/GH-123_orderDates", ["GH", "orderDates", "order", "Dates"]),
         ("anna/fix/rls", ["rls"]),
         ("stripe/main", ["stripe"]),
+        ("anna/main", []),
+        ("anna-stripe", ["stripe"]),
         ("größen-ändern", ["größen", "ändern"]),
     ],
 )
 def test_a_branch_says_its_words_without_its_prefix(branch: str, words: list[str]) -> None:
-    assert list(TaskSignal(branch=branch).cues["branch"].values()) == words
+    assert list(TaskSignal(branch=branch, user="anna").cues["branch"].values()) == words
 
 
 def test_files_say_the_words_of_their_names() -> None:
