@@ -114,16 +114,15 @@ def text_of(line: bytes) -> str | None:
     return entry and entry.folded
 
 
-def run(memory: Memory, name: str, text: str, old: str) -> str:
-    """What was done, in a word."""
+def run(memory: Memory, name: str, text: str, old: str) -> tuple[str, str]:
+    """What was done, in a word, and the folded text of what went: `old` may be a part of it."""
     if name == "forget":
-        memory.forget(old)
-        return "gone"
+        return "gone", memory.forget(old).entry.folded
     replaces = old if name == "replace" else ""
     done = memory.remember(text, replaces=replaces, keep_both=name == "keep")
     if done.replaced:
-        return "swapped" if done.stored else "gone"
-    return "added" if done.stored else ""
+        return "swapped" if done.stored else "gone", done.replaced.folded
+    return "added" if done.stored else "", ""
 
 
 def check(done: str, before: bytes, after: bytes, text: str, old: str) -> None:
@@ -163,10 +162,10 @@ def test_nothing_a_person_wrote_is_lost_or_moved(
                 save(path, edit)
             saved = [path.read_bytes()]
             during = [_noting(edit, saved) for edit in during]
-            done = ""
+            done = gone = ""
             with saving(path, during), suppress(MemoryRefused, TextRefused, StorageError):
-                done = run(memory, name, text, old)
-            check(done, saved[-1], path.read_bytes(), text, old)
+                done, gone = run(memory, name, text, old)
+            check(done, saved[-1], path.read_bytes(), text, gone)
             assert sorted(each.name for each in path.parent.iterdir()) == ["MEMORY.md"]
 
 
