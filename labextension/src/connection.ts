@@ -58,7 +58,7 @@ export class Connection implements IDisposable {
 
   /** @param path - Answers the notebook's path as the server has it. */
   constructor(
-    private readonly context: ISessionContext,
+    readonly context: ISessionContext,
     private readonly path: () => string
   ) {
     context.kernelChanged.connect(this.onKernel, this);

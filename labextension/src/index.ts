@@ -10,6 +10,7 @@ import {
   NotebookActions,
   type NotebookPanel
 } from '@jupyterlab/notebook';
+import { callAttention } from './attention';
 import { Connection, type Addressed } from './connection';
 import { LiveDocument } from './document';
 import { drawTurns } from './mount';
@@ -56,6 +57,14 @@ const plugin: JupyterFrontEndPlugin<void> = {
       connection.addressed.connect((_, event) => void answer(connection, document, event));
       drawTurns(notebook, connection, (code, after) => insertCode(document, after, code));
       tend(connection, notebook);
+      callAttention(
+        connection,
+        () => notebook.title.label,
+        () => {
+          app.shell.activateById(notebook.id);
+          app.shell.activateById(panel.id);
+        }
+      );
       return { connection, document };
     };
 

@@ -10,6 +10,8 @@ import { TurnView, type Host } from './view/view';
 export const TURN = 'application/vnd.shiro.turn+json';
 /** Before the widget, which is there for pages without us; the manager of widgets takes -10. */
 const RANK = -100;
+/** What is shown of a bundle that no view is drawn for. */
+const BESIDE = ['text/html', 'text/plain'];
 const PICTURE = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 
 /** What a view of the connection's turns needs; a request that failed is said at the side. */
@@ -66,56 +68,82 @@ interface Place {
   turn: number;
 }
 
+type Insert = (code: string, after?: string) => void;
+
 /** Draws the turns of a notebook's kernel in the cells where they were asked. */
-export function drawTurns(
-  { content }: NotebookPanel,
-  connection: Connection,
-  insert: (code: string, after?: string) => void
-): void {
-  const { rendermime } = content;
-  const insertBelow = (el: HTMLElement, code: string) =>
-    insert(code, content.widgets.find(({ node }) => node.contains(el))?.model.id);
-  const createRenderer = () =>
-    new TurnOutput(connection, insertBelow, rendermime.createRenderer('text/html'));
+export function drawTurns(notebook: NotebookPanel, connection: Connection, insert: Insert): void {
+  const { rendermime } = notebook.content;
+  const createRenderer = () => new TurnOutput(notebook, connection, insert);
   rendermime.addFactory({ safe: true, mimeTypes: [TURN], createRenderer }, RANK);
 }
 
-/** The output of a turn that goes on: its view; until its kernel has been heard, its html. */
+/**
+ * The output of a turn that goes on: its view; until the kernel has told of the turn, what stands
+ * beside it. A file may hold anything under our type, and a cell may be a copy.
+ */
 class TurnOutput extends Panel implements IRenderMime.IRenderer {
-  private place: Place | undefined;
+  private place: Place | null = null;
+  private followed: Turns | null = null;
+  private unfollow: (() => void) | undefined;
   private end: (() => void) | undefined;
 
   constructor(
+    private readonly notebook: NotebookPanel,
     private readonly connection: Connection,
-    private readonly insert: (el: HTMLElement, code: string) => void,
-    private readonly html: IRenderMime.IRenderer
+    private readonly insert: Insert
   ) {
     super();
-    this.addWidget(html);
-    connection.changed.connect(this.draw, this);
+    connection.changed.connect(this.look, this);
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    this.place = model.data[TURN] as unknown as Place;
-    await this.html.renderModel(model);
-    this.draw();
+    this.place = placeIn(model.data[TURN]);
+    const mime = BESIDE.find(each => each in model.data);
+    if (mime && !this.end) {
+      this.widgets.slice().forEach(each => each.dispose());
+      const beside = this.notebook.content.rendermime.createRenderer(mime);
+      this.addWidget(beside);
+      await beside.renderModel(model);
+    }
+    this.look();
   }
 
   dispose(): void {
-    this.connection.changed.disconnect(this.draw, this);
+    this.connection.changed.disconnect(this.look, this);
+    this.unfollow?.();
     this.end?.();
     super.dispose();
   }
 
-  private draw(): void {
+  protected onAfterAttach(): void {
+    this.look();
+  }
+
+  private look(): void {
     const { turns } = this.connection;
-    if (this.end || this.isDisposed || !this.place || turns?.kernel !== this.place.kernel) {
+    const { place } = this;
+    if (place && turns?.kernel === place.kernel && turns !== this.followed && this.isAttached) {
+      this.unfollow?.();
+      this.followed = turns;
+      this.unfollow = turns.follow(turn => this.draw(turns, turn.cell, place.turn), place.turn);
+    }
+  }
+
+  private draw(turns: Turns, asked: string, turn: number): void {
+    const cell = this.notebook.content.widgets.find(({ node }) => node.contains(this.node));
+    if (this.end || (cell && asked && cell.model.id !== asked)) {
       return;
     }
-    const { turn } = this.place;
-    const insert = (code: string) => this.insert(this.node, code);
-    this.html.hide();
-    this.end = show(this.node, this.connection, turns, turn, hostOf(this.connection, turn, { insert }));
+    this.widgets.forEach(each => each.hide());
+    const insert = (code: string) => this.insert(code, cell?.model.id);
+    const host = hostOf(this.connection, turn, { insert });
+    this.end = show(this.node, this.connection, turns, turn, host);
     void this.connection.send({ do: 'drawn', turn });
   }
+}
+
+function placeIn(data: unknown): Place | null {
+  const { kernel, turn } = (data ?? {}) as { kernel?: unknown; turn?: unknown };
+  const named = typeof kernel === 'string' && typeof turn === 'number';
+  return named && Number.isInteger(turn) && turn > 0 ? { kernel, turn } : null;
 }

@@ -45,7 +45,10 @@ export function tend(connection: Connection, panel: NotebookPanel): void {
   connection.addressed.connect((_, event) => {
     if (event.kind === 'left') {
       const { kernel, turn, cell, bundle } = event;
-      put(codeCells(panel).find(({ id }) => id === cell), { kernel, turn, ended: true }, bundle);
+      const asked = codeCells(panel).filter(({ id }) => id === cell);
+      const live = liveOutputs(panel).filter(({ mark }) => is(mark, { kernel, turn }));
+      const places = live.length ? live.map(each => each.cell) : asked;
+      places.forEach(each => put(each, { kernel, turn, ended: true }, bundle));
     }
   });
   connection.lost.connect((_, { turns, sentence }) => freeze(panel, turns, sentence));
@@ -77,13 +80,18 @@ function followEnds(connection: Connection, panel: NotebookPanel, turns: Turns):
   const memory = (number: number) => `shiro:${panel.context.path}:${turns.kernel}:${number}`;
   const check = (number: number, id: string) => {
     const cell = codeCells(panel).find(each => each.id === id);
-    const found = cell && find(cell, { kernel: turns.kernel, turn: number });
+    const place = { kernel: turns.kernel, turn: number };
+    // In a copy of the cell, too.
+    const live = liveOutputs(panel).some(({ mark }) => is(mark, place));
     const source = sessionStorage.getItem(memory(number));
     sessionStorage.removeItem(memory(number));
     const same = !counts.has(number) || counts.get(number) === cell?.executionCount;
     const missing =
-      same && source === cell?.sharedModel.getSource() && cell?.executionState !== 'running';
-    if (cell && connection.turns === turns && (found ? !found.mark.ended : missing)) {
+      same &&
+      source === cell?.sharedModel.getSource() &&
+      cell?.executionState !== 'running' &&
+      !find(cell, place);
+    if (connection.turns === turns && (live || missing)) {
       void connection.send({ do: 'left', turn: number });
     }
   };
@@ -142,8 +150,14 @@ function put(cell: ICodeCellModel | undefined, mark: Mark, data: Bundle): void {
   }
 }
 
-function find(cell: ICodeCellModel, { kernel, turn }: Omit<Mark, 'ended'>) {
-  return marked(cell).find(({ mark }) => mark.kernel === kernel && mark.turn === turn);
+type Place = Omit<Mark, 'ended'>;
+
+function is(mark: Mark, { kernel, turn }: Place): boolean {
+  return mark.kernel === kernel && mark.turn === turn;
+}
+
+function find(cell: ICodeCellModel, place: Place) {
+  return marked(cell).find(({ mark }) => is(mark, place));
 }
 
 function liveOutputs(panel: NotebookPanel) {

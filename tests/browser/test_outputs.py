@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import nbformat
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -14,6 +16,7 @@ from tests.support.scripts import runs, says
 LAB = {"SHIRO_LIVE": "1"}
 LOAD = "%load_ext shiro_jupyter"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+TURN = "application/vnd.shiro.turn+json"
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +95,48 @@ def assert_gone(page: Page, said: str) -> None:
     again = page.start(1)
     allow(page).click()
     page.finished(again)
+    expect(page.output(1)).to_contain_text("It is 42.")
+
+
+def test_a_copy_of_the_cell_gets_the_end_and_no_view(lab: Lab, page: Page) -> None:
+    allowing = asked(lab, page, "pasted.ipynb")
+    page.cell(1).locator(".jp-InputPrompt").click()
+    for command in ("notebook:copy-cell", "notebook:paste-cell-below"):
+        page.command(command)
+    expect(page.output(2)).to_contain_text("In progress")
+    expect(page.output(2).locator(".shiro-turn")).to_have_count(0)
+    allowing.click()
+    for cell in (1, 2):
+        expect(page.output(cell)).to_contain_text("It is 42.")
+    assert WIDGET not in json.dumps(page.saved()) and TURN not in json.dumps(page.saved())
+
+
+FORGED: list[Any] = [None, "x", [], {}, 7, True, {"turn": 1}, {"kernel": None, "turn": 1}]
+FORGED += [{"kernel": "TOKEN", "turn": each} for each in (None, "1", -1, 0, 1.5, 1e30, [1], {}, 9)]
+
+
+def test_a_forged_bundle_shows_what_stands_beside_it(lab: Lab, page: Page) -> None:
+    asked(lab, page, "live.ipynb")
+    saved = page.saved()
+    text = json.dumps(FORGED).replace("TOKEN", saved.cells[1].outputs[0].metadata.shiro.kernel)
+    beside = [{"text/html": "<b>its own</b>"}, {"text/plain": "its own"}, {}]
+    outputs = [
+        nbformat.v4.new_output("display_data", {TURN: forged, **more})
+        for forged in json.loads(text)
+        for more in beside
+    ]
+    saved.cells[0].outputs = outputs
+    nbformat.write(saved, lab.folder / "live.ipynb")
+    sent: list[str] = []
+    page.dom.on("websocket", lambda socket: socket.on("framesent", lambda p: sent.append(str(p))))
+    page.reload()
+    allow(page)
+    expect(page.output(0).get_by_text("its own")).to_have_count(2 * len(FORGED))
+    expect(page.output(0).locator(".shiro-turn")).to_have_count(0)
+    assert "rror" not in page.text(0) and "undefined" not in page.text(0)
+    assert len([each for each in sent if '"drawn"' in each]) == 1
+    assert not page.errors
+    allow(page).click()
     expect(page.output(1)).to_contain_text("It is 42.")
 
 

@@ -46,3 +46,26 @@ def test_the_notebook_gets_no_keys_meant_for_a_question(lab: Lab, page: Page, at
     page.cell(1).locator(".jp-InputPrompt").click()
     page.dom.keyboard.type(KEYS)
     assert len(page.saved().cells) == 2
+
+
+def test_a_question_that_no_view_shows_is_pointed_to(lab: Lab, page: Page) -> None:
+    page.open(lab.notebook("cleared.ipynb", [LOAD, "%shiro sum"]))
+    page.run(0)
+    running = page.start(1)
+    question = page.output(1).locator(".shiro-question")
+    expect(question.locator(".shiro-allow")).to_be_enabled()
+    notice = page.dom.locator(".jp-toastContainer, .Toastify").get_by_text(
+        "cleared.ipynb: Run this"
+    )
+    page.dom.wait_for_timeout(5_000)
+    expect(notice).to_have_count(0)  # it is in sight
+    page.command("notebook:clear-all-cell-outputs")
+    expect(question).to_have_count(0)
+    expect(notice).to_be_visible()
+    page.screenshot("attention")
+    page.dom.get_by_role("button", name="Show", exact=True).click()
+    panel = page.dom.locator("#shiro-panel")
+    panel.locator(".shiro-allow").click()
+    expect(notice).to_have_count(0)
+    page.finished(running)
+    expect(panel).to_contain_text("ended.")

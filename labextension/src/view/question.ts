@@ -53,6 +53,7 @@ class QuestionBox {
     this.el.setAttribute('role', 'group');
     this.el.setAttribute('aria-label', title);
     this.el.tabIndex = -1;
+    this.el.dataset.question = question.id;
     this.el.append(h('div', 'shiro-title', title));
     if (preview) {
       this.el.append(verbatim(preview));
