@@ -230,8 +230,8 @@ def measure(
 ) -> dict[tuple[str, str], Figures]:
     figures: dict[tuple[str, str], Figures] = defaultdict(Figures)
     for query in queries:
-        store = [notes[each] for each in reversed(query.store)]  # newest first
-        relevant = {at for at, each in enumerate(reversed(query.store)) if each in query.relevant}
+        store = [notes[each] for each in query.store]
+        relevant = {at for at, each in enumerate(query.store) if each in query.relevant}
         for name, build in rankings.items():
             rank, building = _timed(build, [each.document for each in store])
             for signal_name, signal in signals.items():
@@ -246,7 +246,7 @@ def measure(
 def _loaded(store: Sequence[Note], ranked: Sequence[Ranked]) -> set[int]:
     """Those that the block shows because they match; the head of the index is not counted."""
     lines = [replace(store[each.at].line, why=each.why) for each in ranked]
-    loaded = set(block.build((), lines, [each.line for each in store]).loaded)
+    loaded = set(block.build((), lines, [each.line for each in reversed(store)]).loaded)
     return {each.at for each in ranked if store[each.at].line.entry in loaded}
 
 

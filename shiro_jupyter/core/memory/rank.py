@@ -35,7 +35,7 @@ DETAIL, DETAIL_READ = 0.5, 5_000  # a word of the detail against one of the line
 TEXT_B, NAMES_B = 0.3, 0.75
 COMMON = 0.8  # a file or name recorded with more of the memories than this says nothing
 FEEDBACK = 3  # best matches of text whose files are likely
-AGEING, AGE = 0.15, 30  # the newer is mildly preferred; age counts memories, not days
+AGEING, AGE = 0.15, 30  # the newer is mildly preferred: days before the newest memory
 TAG = 0.6  # of the best score: what a tag lifts its one memory to
 FLOOR = 0.05  # of the best score: what is below is noise
 REASONS = 3
@@ -70,7 +70,7 @@ class Ranked:
 
 
 class Ranker:
-    """Built once for a store, asked often. Of one day, the document given first is the newer."""
+    """Built once for a store, asked often. Equals keep the order in which they are given."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents = documents
@@ -90,8 +90,8 @@ class Ranker:
         for at, each in enumerate(documents):
             for terms in {frozenset(cues_in(tag)) for tag in each.tags} - {frozenset()}:
                 self._tagged.setdefault(terms, []).append(at)
-        newest = sorted(range(len(documents)), key=lambda at: -documents[at].day)
-        self._age = dict(zip(newest, range(len(newest)), strict=True))
+        newest = max((each.day for each in documents), default=0)
+        self._fresh = [1 / (1 + AGEING * math.log1p((newest - d.day) / AGE)) for d in documents]
 
     def rank(self, signal: TaskSignal) -> list[Ranked]:
         """Best first, noise left out; [] for an empty signal."""
@@ -111,8 +111,7 @@ class Ranker:
             (LIKELY_FILES, self._files.scores(likely, b=0)),
             (KERNEL if any(files) else KERNEL_ALONE, kernel),
         )
-        for at, age in self._age.items():
-            scores[at] /= 1 + AGEING * math.log1p(age / AGE)
+        scores = [score * fresh for score, fresh in zip(scores, self._fresh, strict=True)]
         best = max(scores, default=0.0)
         self._lift(scores, own.keys(), best)
         return [
@@ -136,10 +135,10 @@ class Ranker:
         ]
 
     def _best(self, scores: Sequence[float]) -> list[int]:
-        """Among equals the more often recalled comes first, then the newer."""
+        """Among equals the more often recalled comes first, then the one of a later day."""
 
         def key(at: int) -> tuple[float, int, int]:
-            return -scores[at], -self._documents[at].count, self._age[at]
+            return -scores[at], -self._documents[at].count, -self._documents[at].day
 
         return sorted(range(len(scores)), key=key)
 

@@ -102,7 +102,7 @@ def test_the_newer_comes_first_and_of_equals_the_more_recalled() -> None:
     old, new = memory("stripe keys", day=10), memory("stripe keys", day=20)
     assert order(Ranker([old, new]).rank(TaskSignal(prompt="stripe"))) == [1, 0]
     assert order(Ranker([old, replace(old, count=3)]).find("stripe")) == [1, 0]
-    assert order(Ranker([old, old]).find("stripe")) == [0, 1]  # given first: newer
+    assert order(Ranker([old, old]).find("stripe")) == [0, 1]  # as given
 
 
 def test_what_is_far_below_the_best_is_left_out() -> None:
