@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.errors import StorageError
-from ..core.memory.block import shown
+from ..core.memory.block import TAINT, shown
 from ..core.memory.found import Found
 from ..core.memory.index import STAMP, Entry
 from ..core.memory.signal import TaskSignal
@@ -17,7 +17,7 @@ from ..core.sessions.running import Running
 from ..core.sessions.session import Session
 from ..core.tools.base import Tool
 from ..core.tools.forget import Forget
-from ..core.tools.recall import MEMORY, Recall
+from ..core.tools.recall import Recall
 from ..core.tools.remember import Remember
 from ..core.tools.session_notes import SessionNotes
 from ..core.workspace.clock import Clock
@@ -46,6 +46,7 @@ class SessionMemory:
         self._namespace, self._answer = namespace, answer
         self._on = False
         self._begun = ""  # when the block was built
+        self._begun_here: set[str] = set()  # sessions
         self._shown: tuple[Entry, ...] = ()
         self._session = Session()
         self.notes = self._notes(self._session)
@@ -71,10 +72,10 @@ class SessionMemory:
 
     def begin(self, session: Session, prompt: str, *, on: bool) -> str:
         """The block that every request of the session carries, empty where memory is not `on`."""
-        self.end()
         self.notes, self._session = self._notes(session), session
         self._on, self.notices = on, ()
         self._running.begin(session.id)
+        self._begun_here.add(session.id)
         if not on:
             return ""
         self._begun = self._clock.now().strftime(STAMP)
@@ -82,7 +83,7 @@ class SessionMemory:
         self._shown = block.shown
         if of_others := self._of_others():
             if of_others & set(block.shown):
-                session.tainted.add(MEMORY)
+                session.tainted.add(TAINT)
             lines = "1 line" if len(of_others) == 1 else f"{len(of_others)} lines"
             self.notices = (
                 f"{lines} of this project's memory came from others: %shiro /trust memory shows "
@@ -95,12 +96,14 @@ class SessionMemory:
         number = self.memory.accept(found)
         if not self._of_others():
             self.notices = ()
-            self._session.tainted.discard(MEMORY)
+            self._session.tainted.discard(TAINT)
         return number
 
     def end(self) -> None:
-        """The session ends, or is left for another one."""
-        self._running.end(self.notes.session)
+        """The kernel ends, and leaves the notes of its sessions to others. Until then a session
+        that was left by /clear keeps its own."""
+        for session in self._begun_here:
+            self._running.end(session)
 
     def later(self) -> str:
         """What is to be told at each step: memories since the block was built, the note."""

@@ -58,13 +58,14 @@ def tables_of(namespace: Mapping[str, object]) -> dict[str, list[str]]:
 
 
 def about(signal: TaskSignal, text: str, source: str) -> dict[str, Sequence[str]]:
-    """What is kept beside a new memory; of columns those that it names come first, since only a
-    handful is kept."""
+    """What is kept beside a new memory; of tables and columns those that it names come first,
+    since only a handful is kept."""
     words = set(re.findall(r"\w+", text))
     return {
         "files": signal.files,
         "notebook": [signal.notebook],
         "modules": signal.modules,
+        "frames": sorted(signal.frames, key=lambda name: name not in words),
         "columns": sorted(signal.columns, key=lambda name: name not in words),
         "branch": [signal.branch],
         "source": [source],

@@ -204,3 +204,12 @@ def test_a_killed_kernel_finds_its_note_again(tmp_path: Path, project: Path) -> 
         assert "✓ loaded orders.csv" in again.run("%shiro /session-notes", stdin=str).stdout
         ask(again, "%shiro work")
     assert len(list((project / ".shiro" / "notes").glob("*.md"))) == 1
+
+
+def test_a_new_session_in_the_kernel_begins_without_the_note_of_the_last(kernel: Kernel) -> None:
+    ask(kernel, "%shiro work")
+    kernel.run("%shiro /clear", stdin=str)
+    ask(kernel, "%shiro hi")
+    said = kernel.run("%shiro /session-notes", stdin=str).stdout
+    assert said == "This session has no note yet.\n"
+    assert table(kernel.run("%shiro /session-notes list", stdin=str)).count("active") == 1

@@ -73,6 +73,7 @@ def test_of_the_columns_those_named_in_the_text_are_kept_first() -> None:
         "files": ("load.py",),
         "notebook": ["eda.ipynb"],
         "modules": ("pandas",),
+        "frames": [],
         "columns": ["order_date", "a", "b"],
         "branch": ["fix/dates"],
         "source": ["user"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ..errors import MemoryRefused
+from .block import quoted
 from .index import Entry, fold
 
 Scope = Literal["project", "global"]
@@ -61,4 +62,5 @@ def pick(found: Iterable[Found], text: str) -> Found:
 
 
 def cut(text: str, length: int = CANDIDATE_LENGTH) -> str:
+    text = quoted(text)
     return text if len(text) <= length else text[: length - 1] + "…"

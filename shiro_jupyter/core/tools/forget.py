@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,9 @@ from pydantic import Field
 from ..events import MemoryChanged
 from ..memory.store import Memory, Scope
 from ..policy.subjects import Access
+from ..workspace.threads import in_thread
 from .base import Parameters, Tool, ToolContext, ToolResult
+from .recall import quoting
 
 
 class ForgetParameters(Parameters):
@@ -34,6 +35,7 @@ class Forget(Tool[ForgetParameters]):
         return parameters.text
 
     async def run(self, parameters: ForgetParameters, context: ToolContext) -> ToolResult:
-        gone = await asyncio.to_thread(self.memory.forget, parameters.text, parameters.scope)
+        with quoting(self.memory, context.session):
+            gone = await in_thread(self.memory.forget, parameters.text, parameters.scope)
         context.emit(MemoryChanged(gone.scope, gone.entry.text))
         return ToolResult("ok", f"Forgotten: {gone.entry.said}")

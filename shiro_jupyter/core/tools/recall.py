@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
 
+from ..errors import MemoryRefused
+from ..memory.block import TAINT, quoted
 from ..memory.store import Found, Memory, Scope
 from ..policy.subjects import Access
+from ..sessions.session import Session
+from ..workspace.threads import in_thread
 from .base import Parameters, Tool, ToolContext, ToolResult
-
-# What a session is tainted by that was told memories of others.
-MEMORY = "memory"
 
 
 class RecallParameters(Parameters):
@@ -40,14 +41,25 @@ class Recall(Tool[RecallParameters]):
         return parameters.query
 
     async def run(self, parameters: RecallParameters, context: ToolContext) -> ToolResult:
-        found = await asyncio.to_thread(
+        found = await in_thread(
             self.memory.recall, parameters.query, parameters.scope, self.tables()
         )
         if not found:
             return ToolResult("ok", "No memory matches; try other words.")
         if not all(each.accepted for each in found):
-            context.session.tainted.add(MEMORY)
+            context.session.tainted.add(TAINT)
         return ToolResult("ok", "\n".join(map(row, found)))
+
+
+@contextmanager
+def quoting(memory: Memory, session: Session) -> Iterator[None]:
+    """Around what may be refused with a sentence that quotes memories, of others maybe."""
+    try:
+        yield
+    except MemoryRefused:
+        if memory.unaccepted():
+            session.tainted.add(TAINT)
+        raise
 
 
 def row(found: Found) -> str:
@@ -61,5 +73,5 @@ def row(found: Found) -> str:
         f"because of {', '.join(found.why)}" if found.why else "",
     ]
     noted = "; ".join(filter(None, notes))
-    line = f"{entry.id} [{entry.stamp[:10]}] ({entry.kind}) {entry.said}"
+    line = f"{entry.id} [{entry.stamp[:10]}] ({entry.kind}) {quoted(entry.said)}"
     return f"{line} — {noted}" if noted else line

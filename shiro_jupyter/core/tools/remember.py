@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -13,7 +12,9 @@ from ..events import MemoryChanged
 from ..memory.index import Kind
 from ..memory.store import Memory, Scope
 from ..policy.subjects import Access
+from ..workspace.threads import in_thread
 from .base import Parameters, Tool, ToolContext, ToolResult
+from .recall import quoting
 
 # What is being worked on, for a text: kept beside it, to rank it by later.
 About = Callable[[str], Mapping[str, Sequence[str]]]
@@ -58,17 +59,18 @@ class Remember(Tool[RememberParameters]):
 
     async def run(self, parameters: RememberParameters, context: ToolContext) -> ToolResult:
         given = parameters
-        done = await asyncio.to_thread(
-            self.memory.remember,
-            given.text,
-            given.kind,
-            given.scope,
-            tags=given.tags,
-            topic=given.topic,
-            about=self.about(given.text),
-            replaces=given.replaces,
-            keep_both=given.keep_both,
-        )
+        with quoting(self.memory, context.session):
+            done = await in_thread(
+                self.memory.remember,
+                given.text,
+                given.kind,
+                given.scope,
+                tags=given.tags,
+                topic=given.topic,
+                about=self.about(given.text),
+                replaces=given.replaces,
+                keep_both=given.keep_both,
+            )
         if not done.stored:
             return ToolResult("ok", f"Already recorded: {done.entry.id} {done.entry.said}")
         context.emit(MemoryChanged(given.scope, done.entry.text))

@@ -8,9 +8,10 @@ import pytest
 
 from shiro_jupyter.core.errors import InvalidArguments, MemoryClose, MemoryRefused, TextRefused
 from shiro_jupyter.core.events import MemoryChanged
+from shiro_jupyter.core.memory.block import TAINT
 from shiro_jupyter.core.memory.store import Memory
 from shiro_jupyter.core.tools.forget import Forget
-from shiro_jupyter.core.tools.recall import MEMORY, Recall
+from shiro_jupyter.core.tools.recall import Recall
 from shiro_jupyter.core.tools.remember import Remember
 from tests.support.memories import maker
 from tests.support.tools import Bench
@@ -86,7 +87,19 @@ def test_words_of_others_taint_the_session_that_is_told_them(bench: Bench, memor
     bench.run(Recall(memory), query="ours")
     assert not bench.session.tainted
     told = bench.run(Recall(memory), query="prices").text
-    assert "written by others, not accepted" in told and bench.session.tainted == {MEMORY}
+    assert "written by others, not accepted" in told and bench.session.tainted == {TAINT}
+
+
+def test_a_refusal_that_quotes_others_taints_too(bench: Bench, memory: Memory) -> None:
+    memory.remember("cut-off is 2023")
+    with pytest.raises(MemoryClose):
+        bench.run(remember(memory), text="cut-off is 2024")
+    assert not bench.session.tainted
+    with memory.path().open("a") as file:
+        file.write("- [2026-11-30 08:00:00] port is 80\u202e\n")
+    with pytest.raises(MemoryClose, match="port is 80⟨U\\+202E⟩"):
+        bench.run(remember(memory), text="port is 81")
+    assert bench.session.tainted == {TAINT}
 
 
 def test_forget_removes_one(bench: Bench, memory: Memory) -> None:
