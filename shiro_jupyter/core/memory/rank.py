@@ -26,15 +26,18 @@ from .search import Field
 from .signal import Source, TaskSignal, cues_in, stem_of
 from .topics import Topic
 
-# What each part adds at most: text by its source, then the others, the kernel's names beside
-# files and without. Tuned on the earlier history of one project, and flat around these.
+# What each part adds at most: text by its source, then the others, those after the files beside
+# them and without. Tuned on the earlier history of one project, and flat around these.
 TEXT: dict[Source, float] = {"prompt": 0.5, "branch": 0.25, "notebook": 0.25, "file": 0.6}
-FILES, LIKELY_FILES, KERNEL, KERNEL_ALONE = 3.0, 0.8, 1.0, 3.0
+FILES = 3.0
+LIKELY_FILES, LIKELY_ALONE = 0.4, 0.8
+KERNEL, KERNEL_ALONE = 1.0, 3.0
 DETAIL, DETAIL_READ = 0.5, 5_000  # a word of the detail against one of the line; characters read
 # BM25's b: the length of a text says little, that of a list of names how special each of them is.
 TEXT_B, NAMES_B = 0.3, 0.75
 COMMON = 0.8  # a file or name recorded with more of the memories than this says nothing
-FEEDBACK = 3  # best matches of text whose files are likely
+SWEEP = 20  # files; a memory made with more of them was made in passing, and is about none
+FEEDBACK = 12  # best matches of text whose files are likely
 AGEING, AGE = 0.15, 30  # the newer is mildly preferred: days before the newest memory
 TAG = 0.6  # of the best score: what a tag lifts its one memory to
 FLOOR = 0.05  # of the best score: what is below is noise
@@ -79,7 +82,10 @@ class Ranker:
             _present(" ".join((*each.modules, *each.frames, *each.columns))) for each in documents
         ]
         self._text, self._kernel = Field(self._words), Field(self._names)
-        self._files = Field(dict.fromkeys(each.files, 1.0) for each in documents)
+        self._files = Field(
+            dict.fromkeys(each.files, min(1.0, SWEEP / (len(each.files) or 1)) ** 3)
+            for each in documents
+        )
         paths = dict.fromkeys(path for each in documents for path in each.files)
         self._place = {path: place for place, path in enumerate(paths)}
         self._stems = Field(_present(stem_of(path)) for path in paths)
@@ -105,11 +111,12 @@ class Ranker:
         likely = _telling(self._files, self._likely(own, text))
         names = _telling(self._kernel, asked["kernel"])
         kernel = self._kernel.scores(names, b=NAMES_B)
+        alone = not any(files)
         scores = _added(
             (max(text, default=0.0), text),
             (FILES, files),
-            (LIKELY_FILES, self._files.scores(likely, b=0)),
-            (KERNEL if any(files) else KERNEL_ALONE, kernel),
+            (LIKELY_ALONE if alone else LIKELY_FILES, self._files.scores(likely, b=0)),
+            (KERNEL_ALONE if alone else KERNEL, kernel),
         )
         scores = [score * fresh for score, fresh in zip(scores, self._fresh, strict=True)]
         best = max(scores, default=0.0)
