@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
@@ -23,15 +23,15 @@ from pathlib import PurePosixPath
 from . import search
 from .index import Entry
 from .search import Field
-from .signal import Source, TaskSignal, cues_in, stem_of
+from .signal import TaskSignal, cues_in, stem_of
 from .topics import Topic
 
 # What each part adds at most: text by its source, then the others, those after the files beside
 # them and without. Tuned on the earlier history of one project, and flat around these.
-TEXT: dict[Source, float] = {"prompt": 0.5, "branch": 0.25, "notebook": 0.25, "file": 0.6}
+TEXT = {"prompt": 0.5, "branch": 0.25, "notebook": 0.25, "file": 0.6}
 FILES = 3.0
 LIKELY_FILES, LIKELY_ALONE = 0.4, 0.8
-KERNEL, KERNEL_ALONE = 1.0, 3.0
+KERNEL, KERNEL_ALONE = 1.5, 3.0
 DETAIL, DETAIL_READ = 0.5, 5_000  # a word of the detail against one of the line; characters read
 # BM25's b: the length of a text says little, that of a list of names how special each of them is.
 TEXT_B, NAMES_B = 0.3, 0.75
@@ -39,7 +39,7 @@ COMMON = 0.8  # a file or name recorded with more of the memories than this says
 SWEEP = 20  # files; a memory made with more of them was made in passing, and is about none
 FEEDBACK = 12  # best matches of text whose files are likely
 AGEING, AGE = 0.15, 30  # the newer is mildly preferred: days before the newest memory
-TAG = 0.6  # of the best score: what a tag lifts its one memory to
+TAG = 0.5  # of the best score: what a tag lifts its one memory to
 FLOOR = 0.05  # of the best score: what is below is noise
 REASONS = 3
 # A search is widened by as many words of as many best matches, each against one asked for.
@@ -89,13 +89,16 @@ class Ranker:
         paths = dict.fromkeys(path for each in documents for path in each.files)
         self._place = {path: place for place, path in enumerate(paths)}
         self._stems = Field(_present(stem_of(path)) for path in paths)
+        tags = dict.fromkeys(tag for each in documents for tag in each.tags)
+        terms = {tag: search.terms(tag) for tag in tags}
         self._tag_of = [
-            {term: tag for tag in each.tags for term in search.terms(tag)} for each in documents
+            {term: tag for tag in each.tags for term in terms[tag]} for each in documents
         ]
+        cues = {tag: frozenset(cues_in(tag)) for tag in tags}
         self._tagged: dict[frozenset[str], list[int]] = {}  # who has a tag of these words
         for at, each in enumerate(documents):
-            for terms in {frozenset(cues_in(tag)) for tag in each.tags} - {frozenset()}:
-                self._tagged.setdefault(terms, []).append(at)
+            for words in {cues[tag] for tag in each.tags} - {frozenset()}:
+                self._tagged.setdefault(words, []).append(at)
         newest = max((each.day for each in documents), default=0)
         self._fresh = [1 / (1 + AGEING * math.log1p((newest - d.day) / AGE)) for d in documents]
 
@@ -121,8 +124,9 @@ class Ranker:
         scores = [score * fresh for score, fresh in zip(scores, self._fresh, strict=True)]
         best = max(scores, default=0.0)
         self._lift(scores, own.keys(), best)
+        why = self._reasons(signal.cues, changed, names)
         return [
-            Ranked(at, scores[at], self._why(at, signal) or self._alike(at, likely))
+            Ranked(at, scores[at], why(at) or self._alike(at, likely))
             for at in self._best(scores)
             if scores[at] and scores[at] >= best * FLOOR
         ]
@@ -136,10 +140,8 @@ class Ranker:
             wider[term] = wider.get(term, 0.0) + 1
         scores = self._text.scores(wider)
         best = [at for at in self._best(scores) if holding[at]]
-        return [
-            Ranked(at, scores[at], _strongest(self._spoken(at, "query", words)))
-            for at in best[:limit]
-        ]
+        why = self._reasons({"query": words})
+        return [Ranked(at, scores[at], why(at)) for at in best[:limit]]
 
     def _best(self, scores: Sequence[float]) -> list[int]:
         """Among equals the more often recalled comes first, then the one of a later day."""
@@ -178,28 +180,38 @@ class Ranker:
         words = heapq.nlargest(RELATED, votes, votes.__getitem__)
         return {term: RELATED_WEIGHT * votes[term] / best for term in words}
 
-    def _why(self, at: int, signal: TaskSignal) -> tuple[str, ...]:
-        reasons: dict[str, float] = {}
-        for path in signal.paths:
-            if path in self._documents[at].files and self._files.share(path) <= COMMON:
-                reasons[f"file “{_name(path)}”"] = FILES * self._files.rarity(path)
-        for source, part in TEXT.items():
-            for reason, telling in self._spoken(at, source, signal.cues[source]).items():
-                reasons[reason] = part * telling
-        kernel = signal.cues["kernel"]
-        for term in kernel.keys() & self._names[at].keys():
-            if self._kernel.share(term) <= COMMON:
-                reasons[f"kernel word “{kernel[term]}”"] = KERNEL * self._kernel.rarity(term)
-        return _strongest(reasons)
+    def _reasons(
+        self,
+        cues: Mapping[str, Mapping[str, str]],
+        files: Collection[str] = (),
+        names: Collection[str] = (),
+    ) -> Callable[[int], tuple[str, ...]]:
+        """What tells which of these a memory shares, those that tell most first."""
+        weights = {source: TEXT.get(source, 1.0) for source in cues if source != "kernel"}
+        spoken = {
+            source: {term: weight * self._text.rarity(term) for term in cues[source]}
+            for source, weight in weights.items()
+        }
+        changed = {path: FILES * self._files.rarity(path) for path in files}
+        kernel = {term: KERNEL * self._kernel.rarity(term) for term in names}
 
-    def _spoken(self, at: int, source: str, words: Mapping[str, str]) -> dict[str, float]:
-        """The words that the memory holds, or its tags do, and how much each tells."""
-        reasons = {}
-        for term in words.keys() & self._words[at].keys():
-            tag = self._tag_of[at].get(term)
-            reason = f"tag #{tag} ({source})" if tag else f"{source} word “{words[term]}”"
-            reasons[reason] = (2 if tag else 1) * self._text.rarity(term)
-        return reasons
+        def why(at: int) -> tuple[str, ...]:
+            found = {
+                f"file “{_name(path)}”": changed[path]
+                for path in self._documents[at].files
+                if path in changed
+            }
+            for source, told in spoken.items():
+                for term in told.keys() & self._words[at].keys():
+                    if tag := self._tag_of[at].get(term):
+                        found[f"tag #{tag} ({source})"] = 2 * told[term]
+                    else:
+                        found[f"{source} word “{cues[source][term]}”"] = told[term]
+            for term in kernel.keys() & self._names[at].keys():
+                found[f"kernel word “{cues['kernel'][term]}”"] = kernel[term]
+            return tuple(sorted(found, key=lambda reason: (-found[reason], reason))[:REASONS])
+
+        return why
 
     def _alike(self, at: int, likely: Mapping[str, float]) -> tuple[str, ...]:
         """The reason of a memory without a cue of its own."""
@@ -257,10 +269,6 @@ def _added(*parts: tuple[float, Sequence[float]]) -> list[float]:
 
 def _telling(field: Field, names: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in names.items() if field.share(name) <= COMMON}
-
-
-def _strongest(reasons: Mapping[str, float]) -> tuple[str, ...]:
-    return tuple(sorted(reasons, key=lambda reason: (-reasons[reason], reason))[:REASONS])
 
 
 def _name(path: str) -> str:

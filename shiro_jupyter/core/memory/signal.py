@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 from . import search
-
-Source = Literal["branch", "prompt", "file", "notebook", "kernel"]
 
 # Branches where all work meets say nothing, nor does the kind of work.
 TRUNKS = frozenset({"main", "master", "develop", "development", "trunk", "head", "detached"})
@@ -57,7 +54,7 @@ class TaskSignal:
         return not self.paths and not any(self.cues.values())
 
     @cached_property
-    def cues(self) -> Mapping[Source, Mapping[str, str]]:
+    def cues(self) -> Mapping[str, Mapping[str, str]]:
         """The words that say something, as they are written, by source and term."""
         return {
             "branch": _branch_cues(self.branch, self.user),
