@@ -97,7 +97,7 @@ HEAD = f"{'':38}  P@5    MRR  rec@10  in budget  loaded query ms build ms"
 
 
 def plain_bm25(documents: Sequence[Document]) -> Rank:
-    field = search.Field(Counter(_bag(each)) for each in documents)
+    field = search.Field([Counter(_bag(each)) for each in documents])
 
     def rank(signal: TaskSignal) -> list[Ranked]:
         return _best(field.scores(dict.fromkeys(_all_words(signal), 1.0)))

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from . import search
@@ -83,12 +85,14 @@ class Ranker:
         ]
         self._text, self._kernel = Field(self._words), Field(self._names)
         self._files = Field(
-            dict.fromkeys(each.files, min(1.0, SWEEP / (len(each.files) or 1)) ** 3)
-            for each in documents
+            [
+                dict.fromkeys(each.files, min(1.0, SWEEP / (len(each.files) or 1)) ** 3)
+                for each in documents
+            ]
         )
         paths = dict.fromkeys(path for each in documents for path in each.files)
         self._place = {path: place for place, path in enumerate(paths)}
-        self._stems = Field(_present(stem_of(path)) for path in paths)
+        self._stems = Field([_present(stem_of(path)) for path in paths])
         tags = dict.fromkeys(tag for each in documents for tag in each.tags)
         terms = {tag: search.terms(tag) for tag in tags}
         self._tag_of = [
@@ -240,21 +244,15 @@ def document_of(entry: Entry, topic: Topic | None = None, count: int = 0) -> Doc
     )
 
 
-def _words(document: Document) -> dict[str, float]:
+def _words(document: Document) -> Mapping[str, float]:
     """How often the memory holds each word: those of tags count twice, of the detail less."""
-    counts: dict[str, float] = {}
-    for text, weight in (
-        (document.said, 1.0),
-        (" ".join(document.tags), 1.0),
-        (document.detail[:DETAIL_READ], DETAIL),
-        (document.branch, DETAIL),
-    ):
-        for term in search.terms(text):
-            counts[term] = counts.get(term, 0.0) + weight
-    return counts
+    counts = Counter(search.terms(" ".join((document.said, *document.tags))))
+    detail = Counter(search.terms(f"{document.detail[:DETAIL_READ]} {document.branch}"))
+    return {**counts, **{term: counts[term] + DETAIL * n for term, n in detail.items()}}
 
 
-def _present(text: str) -> dict[str, float]:
+@lru_cache(maxsize=10_000)  # names of files and columns come again and again
+def _present(text: str) -> Mapping[str, float]:
     return dict.fromkeys(search.terms(text), 1.0)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 # Of a search in one field; repeats and long texts count for less than BM25's usual 1.2 and 0.75.
 K1, B = 0.9, 0.4
@@ -37,7 +38,7 @@ STOP_WORDS = frozenset(
 
 def terms(text: str) -> list[str]:
     """The stemmed words of a text in order, stop words out; parts of names as in `spelled`."""
-    return [term for word in _written(text) for term, _ in _forms(word)]
+    return list(chain.from_iterable(map(_terms, _written(text))))
 
 
 def spelled(text: str) -> Iterator[tuple[str, str]]:
@@ -51,7 +52,7 @@ def spelled(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _written(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFC", text).replace("’", "'")
+    plain = text if text.isascii() else unicodedata.normalize("NFC", text).replace("’", "'")
     return _WORD.findall(_CONTRACTED.sub("", plain) if "'" in plain else plain)
 
 
@@ -64,6 +65,11 @@ def _forms(word: str) -> tuple[tuple[str, str], ...]:
         forms = [word[at : at + 2] for at in range(len(word) - 1)]
     folded = ((each.casefold(), each) for each in forms)
     return tuple((stem(low), each) for low, each in folded if low not in STOP_WORDS)
+
+
+@lru_cache(maxsize=20_000)
+def _terms(word: str) -> tuple[str, ...]:
+    return tuple(term for term, _ in _forms(word))
 
 
 def stem(word: str) -> str:
@@ -94,14 +100,14 @@ def _singular(word: str) -> str:
 class Field:
     """An inverted index of documents, each given as its words and how often it holds them."""
 
-    def __init__(self, documents: Iterable[Mapping[str, float]]) -> None:
-        self._holding: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-        self._lengths: list[float] = []
+    def __init__(self, documents: Sequence[Mapping[str, float]]) -> None:
+        self._documents = documents
+        self._holding: defaultdict[str, list[int]] = defaultdict(list)
         for at, counts in enumerate(documents):
-            self._lengths.append(sum(counts.values()))
-            for word, count in counts.items():
-                self._holding[word].append((at, count))
-        self._average = sum(self._lengths) / len(self._lengths) if self._lengths else 0.0
+            for word in counts:
+                self._holding[word].append(at)
+        self._lengths = [sum(counts.values()) for counts in documents]
+        self._average = sum(self._lengths) / len(documents) if documents else 0.0
 
     def rarity(self, word: str) -> float:
         """The inverse document frequency, over 0; 0 for a word that no document holds."""
@@ -118,12 +124,8 @@ class Field:
         found = [0.0] * len(self._lengths)
         for word, weight in query.items():
             weight *= self.rarity(word) * (k1 + 1)
-            for at, count in self._holding.get(word, ()):
+            for at in self._holding.get(word, ()):
+                count = self._documents[at][word]
                 shorter = 1 - b + b * self._lengths[at] / self._average
                 found[at] += weight * count / (count + k1 * shorter)
         return found
-
-
-def scores(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
-    """BM25 of each document, 0.0 where it holds no term of the query."""
-    return Field(map(Counter, documents)).scores(dict.fromkeys(query, 1.0))

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
-from shiro_jupyter.core.memory.search import scores, stem, terms
+from shiro_jupyter.core.memory.search import Field, stem, terms
 
 
 @pytest.mark.parametrize(
@@ -46,16 +48,41 @@ def test_words_are_parts_without_stop_words() -> None:
     ]
 
 
-def test_rare_words_short_texts_and_repeats_weigh_more() -> None:
-    documents = [
-        terms(text) for text in ("red fox", "red dog", "red fox in a long tale of its woods")
+def test_names_give_their_parts_and_camel_case_itself_too() -> None:
+    assert terms("order_date load.py orderTotals HTTPServer") == [
+        *["order", "dat", "load", "py"],
+        *["ordertotal", "order", "total", "httpserver", "http", "server"],
     ]
-    rare = scores(terms("red fox"), documents)
-    assert rare[0] > rare[2] > rare[1] > 0
-    assert scores(terms("zebra"), documents) == [0.0, 0.0, 0.0]
-    assert scores(["x"], []) == []
-    assert scores(["x"], [[], []]) == [0.0, 0.0]
+
+
+def test_a_script_without_spaces_gives_neighbours() -> None:
+    assert terms("注文データ") == ["注文", "文デ", "デー", "ータ"]
+
+
+def scores(query: str, *texts: str) -> list[float]:
+    field = Field([Counter(terms(text)) for text in texts])
+    return field.scores(dict.fromkeys(terms(query), 1.0))
+
+
+def test_rare_words_short_texts_and_repeats_weigh_more() -> None:
+    found = scores("red fox", "red fox", "red dog", "red fox in a long tale of its woods")
+    assert found[0] > found[2] > found[1] > 0
+    once, twice = scores("fox", "fox and a hare", "fox and a fox")
+    assert twice > once
+    assert scores("zebra", "red fox", "red dog") == [0.0, 0.0]
+
+
+def test_an_empty_field_and_empty_documents_answer() -> None:
+    assert scores("x") == []
+    assert scores("x", "", "") == [0.0, 0.0]
+    assert Field([]).share("x") == Field([]).rarity("x") == 0.0
+
+
+def test_a_field_tells_how_common_a_word_is() -> None:
+    field = Field([{"a": 1.0}, {"a": 1.0, "b": 2.0}])
+    assert (field.share("a"), field.share("b")) == (1.0, 0.5)
+    assert field.rarity("b") > field.rarity("a") > 0
 
 
 def test_whole_words_only() -> None:
-    assert scores(terms("art"), [terms("chart of parts")]) == [0.0]
+    assert scores("art", "chart of parts") == [0.0]
