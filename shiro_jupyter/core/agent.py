@@ -307,7 +307,7 @@ class Agent:
                 return ToolResult("refused", refusal)
             result = await tool.run(parameters, context)
             return ToolResult(result.outcome, bounded(result.text))
-        except ModelMendable as error:
+        except (ModelMendable, UserMendable) as error:
             return ToolResult("failed", bounded(str(error)))
         except Exception as error:
             log.exception("tool %s failed", tool.name)

@@ -62,6 +62,7 @@ def remember_line(
         return visible(f"{said}\n  in {_place(memory, scope)}"), None
     label = entry.kind if scope == "project" else f"{entry.kind} about you, for all projects"
     lines = [f"Remembered as {label}: {entry.said}", f"  in {_place(memory, scope)}"]
+    lines += [f"  in place of: {done.replaced.said}"] if done.replaced else []
     lines += [f"  {note}" for note in done.notes]
     return visible("\n".join(lines)), MemoryChanged(scope, entry.text)
 
@@ -69,19 +70,25 @@ def remember_line(
 def recall_line(memory: Memory, text: str, tables: About | None = None) -> Said:
     """The memories that match, best first, a row each."""
     query, why = re.subn(r"(?:^|(?<=\s))--why(?=\s|$)", " ", text)
+    if unknown := re.match(r"\s*(--\w\S*)", query):
+        raise UsageError(f"%recall has no flag {unknown[1]}: {RECALL_USAGE}")
     if not query.strip():
         raise UsageError(f"Say what to recall: {RECALL_USAGE}. (A number or a range is IPython's.)")
     found = memory.recall(query, tables=tables)
     if not found:
         if not memory.entries():
             return "Nothing recorded yet. Record with %remember TEXT."
-        return visible(f"No memory matches “{query.strip()}”.")
+        return visible(
+            f"No memory matches “{query.strip()}”: try other words, or list all with %shiro /notes."
+        )
     return memories_table(found, memory.clock.now(), why=bool(why))
 
 
 def forget_line(memory: Memory, text: str) -> tuple[str, Event]:
     """Remove one memory by its text, a part of it, or its id; never more than one."""
     is_global, rest = _flag(text, "--global")
+    if re.match(r"--\w", rest):
+        raise UsageError(f"%forget has no flag {rest.split()[0]}: {FORGET_USAGE}")
     if not rest:
         raise UsageError(f"Say which memory to forget: {FORGET_USAGE}")
     gone = memory.forget(rest, "global" if is_global else None)
@@ -90,9 +97,11 @@ def forget_line(memory: Memory, text: str) -> tuple[str, Event]:
     return visible(said), MemoryChanged(gone.scope, gone.entry.text)
 
 
-def is_history(text: str) -> bool:
-    """Whether a `%recall` is meant for IPython: a line number or a range."""
-    return bool(_HISTORY.fullmatch(text.strip()))
+def is_history(text: str, lines: int) -> bool:
+    """Whether a `%recall` is meant for IPython: a line number or a range. A number beyond the
+    lines there are, like a year, is a word."""
+    text = text.strip()
+    return bool(_HISTORY.fullmatch(text)) and not (text.isdecimal() and int(text) > lines)
 
 
 class MemoryMagics:
@@ -134,7 +143,7 @@ class MemoryMagics:
         What was recorded about something, best match first; --why tells what matched. A number
         or a range (%recall 4, %recall 2-5) is IPython's own %recall.
         """
-        if is_history(line) and self._history is not None:
+        if self._history is not None and is_history(line, self._shell.execution_count):
             self._history(line)
             return
         self._run(lambda: (recall_line(self._memory, line, self._tables()), None))

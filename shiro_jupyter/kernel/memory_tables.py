@@ -20,9 +20,10 @@ def memories_table(found: Sequence[Found], now: datetime, *, why: bool = False) 
         "age": [age(each.entry.stamp, now) for each in found],
         "used": [str(each.count or "") for each in found],
         "scope": [each.scope if each.scope == "global" else "" for each in found],
-        "memory": [each.entry.said for each in found],
-        "why": [", ".join(each.why) if why else "" for each in found],
         "note": [note_of(each) for each in found],
+        "why": [", ".join(each.why) if why else "" for each in found],
+        # The longest comes last: a terminal wraps it.
+        "memory": [each.entry.said for each in found],
     }
     shown = {head: cells for head, cells in columns.items() if any(cells)}
     return [Table(tuple(shown), tuple(zip(*shown.values(), strict=True)))]

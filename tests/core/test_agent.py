@@ -17,6 +17,7 @@ from shiro_jupyter.core.errors import (
     EndpointSilent,
     EndpointUnreachable,
     NotConfigured,
+    StorageError,
     StreamBroken,
 )
 from shiro_jupyter.core.events import (
@@ -276,6 +277,16 @@ def test_a_tool_that_breaks_is_a_failed_call(tmp_path: Path) -> None:
     assert stage.of(events.ToolFinished)[0].text == "odd broke: ZeroDivisionError: it broke"
 
 
+def test_what_only_the_person_can_mend_is_a_failed_call_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage, (ended,) = play(
+        tmp_path, Step(calls=[ScriptedCall("odd", {"how": "full"})]), Step("Oh."), tools=[Odd()]
+    )
+    assert ended.outcome == "answered" and caplog.records == []
+    assert stage.of(events.ToolFinished)[0].text == "The disk is full; make room."
+
+
 def test_the_text_of_a_result_is_bounded(tmp_path: Path) -> None:
     stage, _ = play(
         tmp_path, Step(calls=[ScriptedCall("odd", {"how": "flood"})]), Step("Oh."), tools=[Odd()]
@@ -526,6 +537,8 @@ class Odd(Tool[OddParameters]):
         match parameters.how:
             case "break":
                 raise ZeroDivisionError("it broke")
+            case "full":
+                raise StorageError("The disk is full; make room.")
             case "flood":
                 return ToolResult("ok", "x" * 1_000_000)
             case "print":

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from ..events import MemoryChanged
+from ..memory.block import quoted
 from ..memory.index import Kind
 from ..memory.store import Memory, Scope
 from ..policy.subjects import Access
@@ -75,4 +76,5 @@ class Remember(Tool[RememberParameters]):
             return ToolResult("ok", f"Already recorded: {done.entry.id} {done.entry.said}")
         context.emit(MemoryChanged(given.scope, done.entry.text))
         said = f"Remembered as {done.entry.kind}, id {done.entry.id}: {done.entry.said}"
-        return ToolResult("ok", "\n".join([said, *done.notes]))
+        old = [f"In place of: {quoted(done.replaced.said)}"] if done.replaced else []
+        return ToolResult("ok", "\n".join([said, *old, *done.notes]))

@@ -53,7 +53,8 @@ def test_another_claim_about_the_same_is_answered_with_the_one_there_is(
     old = memory.remember("orders.csv dates are day-first").entry
     with pytest.raises(MemoryClose, match=old.id):
         bench.run(remember(memory), text="orders.csv dates are month-first")
-    bench.run(remember(memory), text="orders.csv dates are month-first", replaces=old.id)
+    said = bench.run(remember(memory), text="orders.csv dates are month-first", replaces=old.id)
+    assert "In place of: orders.csv dates are day-first" in said.text
     assert [each.entry.text for each in memory.entries()] == ["orders.csv dates are month-first"]
     bench.run(remember(memory), text="orders.csv dates are day-first", keep_both=True)
     assert len(memory.entries()) == 2
