@@ -225,10 +225,11 @@ class Ranker:
 
 def document_of(entry: Entry, topic: Topic | None = None, count: int = 0) -> Document:
     """The memory with what its comment and its topic tell."""
+    recorded = [entry.recorded, topic.about] if topic else [entry.recorded]
 
     def told(*names: str) -> tuple[str, ...]:
-        sources = [entry.recorded, topic.about if topic else {}]
-        return tuple(dict.fromkeys(v for name in names for s in sources for v in s.get(name, ())))
+        values = [value for name in names for each in recorded for value in each.get(name, ())]
+        return tuple(dict.fromkeys(values))
 
     return Document(
         said=entry.said,
@@ -248,7 +249,7 @@ def _words(document: Document) -> Mapping[str, float]:
     """How often the memory holds each word: those of tags count twice, of the detail less."""
     counts = Counter(search.terms(" ".join((document.said, *document.tags))))
     detail = Counter(search.terms(f"{document.detail[:DETAIL_READ]} {document.branch}"))
-    return {**counts, **{term: counts[term] + DETAIL * n for term, n in detail.items()}}
+    return {**counts, **{term: counts.get(term, 0) + DETAIL * n for term, n in detail.items()}}
 
 
 @lru_cache(maxsize=10_000)  # names of files and columns come again and again
