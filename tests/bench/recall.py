@@ -6,7 +6,8 @@ FOLDER holds any of `recall_<repo>.json.gz`, `recall_<repo>_nb.json.gz` (also on
 and `*.json.gz` files of LoCoMo's form; the project ships none. Our ranking, plain BM25 (stop
 words, stems, one bag) and hand-set weights answer the same questions, and are packed by the same
 block. The history of statsmodels is split in time: constants were tuned on its first 60 % of
-queries alone.
+queries alone. The history of recommenders holds some 300 of its notes twice; of such twins, which
+are equal but for their labels, the older comes first here, and that moves its MRR by about 0.03.
 """
 
 from __future__ import annotations
