@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..core.errors import NoteRefused, UsageError
 from ..core.events import NotesChanged
 from ..core.memory import compact
 from ..core.memory.found import Found
+from ..core.memory.topics import Topic
 from ..core.notes.note import fenced
 from ..core.sessions.log import read_log
 from ..views.document import Block, Line, Table
 from ..views.visible import visible
 from .commands import Outcome, Prompt, ask_in_a_cell, command
 from .main_thread import JobInterrupted
-from .memory_tables import age, memories_table
+from .memory_tables import age, memories_table, of_others
 from .said import Said
 from .services import Services
 
@@ -22,6 +24,7 @@ UPDATE = (
     "Bring this session's note up to date with session_notes: corrections of mine first, then what "
     "was done, what was decided and why, and the next step. Answer in one line."
 )
+SHOWN = 20_000  # characters of topics that are asked about at a time
 NOTE_USES = ("list", "update", "history", "done")
 
 
@@ -59,24 +62,53 @@ async def _merged(services: Services) -> Said:
 
 @command("memory")
 def trust(services: Services, rest: str) -> Outcome:
-    """take the lines of memory that others wrote as yours, after a look at them"""
+    """take the lines and topics of memory that others wrote as yours, after a look at them"""
     if rest != "memory":
         raise UsageError("Say what to trust: /trust memory.")
     found = services.memory.unaccepted()
     if not found:
-        return "Every line of this project's memory is yours, or accepted."
+        return "Every line and topic of this project's memory is yours, or accepted."
     ask_in_a_cell(services, "trust memory")
     return _trusted(services, found)
 
 
 async def _trusted(services: Services, found: Sequence[Found]) -> Said:
     path = services.memory.path()
-    lines = [f"In {path}, written by others:", *(f"+ {each.line}" for each in reversed(found))]
-    ask = f"{len(found)} in all. Take exactly these as yours? [y]es / [n]o: "
+    topics, left = _fitting({e.topic.name: e.topic for e in found if e.topic and not e.own_topic})
+    shown = [replace(e, topic=None) if e.topic and e.topic.name in left else e for e in found]
+    texts = {path: [each.line for each in reversed(found) if not each.own_line]}
+    texts |= {path.with_name(each.name): each.text.split("\n") for each in topics}
+    lines = [
+        line
+        for place, added in texts.items()
+        if added
+        for line in (f"In {place}, written by others:", *(f"+ {each}" for each in added))
+    ]
+    if left:
+        lines.append(
+            f"Too long to be shown here, and left out: {', '.join(left)}. Of topics {SHOWN:,} "
+            "characters are shown at a time: ask again, or split a longer one."
+        )
+    number = of_others(shown)
+    if not number:
+        return visible("\n".join(lines))
+    ask = f"{number} in all. Take exactly these as yours? [y]es / [n]o: "
     if not await _agreed(services, "\n".join([*lines, ask])):
         return "Nothing was accepted."
-    number = services.remembered.accept(found)
-    return f"Accepted {number} line{'s' if number != 1 else ''} as yours."
+    services.remembered.accept(shown)
+    return f"Accepted {number} as yours."
+
+
+def _fitting(topics: Mapping[str, Topic]) -> tuple[list[Topic], list[str]]:
+    """Those that can be shown whole, and the names of those that cannot."""
+    room, fitting, left = SHOWN, [], []
+    for name, topic in topics.items():
+        if len(topic.text) <= room:
+            room -= len(topic.text)
+            fitting.append(topic)
+        else:
+            left.append(name)
+    return fitting, left
 
 
 async def _agreed(services: Services, text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ..core.memory.index import STAMP
@@ -32,11 +32,23 @@ def memories_table(found: Sequence[Found], now: datetime, *, why: bool = False) 
 def note_of(found: Found) -> str:
     """What to know before relying on it."""
     notes = (
-        "" if found.accepted else "of others",
+        "" if found.own_line else "of others",
+        "" if found.own_topic else "topic of others",
         f"stale: {found.stale}" if found.stale else "",
         f"no topic {found.entry.topic}" if found.dangling else "",
     )
     return "; ".join(filter(None, notes))
+
+
+def of_others(found: Iterable[Found]) -> str:
+    """`2 lines and 1 topic`: how much of it is of others; empty where all is accepted."""
+    every = list(found)
+    numbers = {
+        "line": len({each.line for each in every if not each.own_line}),
+        "topic": len({each.topic.name for each in every if each.topic and not each.own_topic}),
+    }
+    said = [f"{n} {name}{'s' if n > 1 else ''}" for name, n in numbers.items() if n]
+    return " and ".join(said)
 
 
 def age(stamp: str, now: datetime) -> str:

@@ -22,6 +22,7 @@ from ..core.tools.remember import Remember
 from ..core.tools.session_notes import SessionNotes
 from ..core.workspace.clock import Clock
 from ..core.workspace.processes import Processes
+from .memory_tables import of_others
 from .task_signal import about, tables_of, task_signal
 
 LATER = 10  # memories of a session that are told at each step, the newest
@@ -81,23 +82,21 @@ class SessionMemory:
         self._begun = self._clock.now().strftime(STAMP)
         block = self.memory.block(self.signal(prompt))
         self._shown = block.shown
-        if of_others := self._of_others():
-            if of_others & set(block.shown):
+        if unaccepted := self._unaccepted():
+            if {each.entry for each in unaccepted} & set(block.shown):
                 session.tainted.add(TAINT)
-            lines = "1 line" if len(of_others) == 1 else f"{len(of_others)} lines"
             self.notices = (
-                f"{lines} of this project's memory came from others: %shiro /trust memory shows "
-                "them, and accepts them as yours.",
+                f"{of_others(unaccepted)} of this project's memory came from others: %shiro /trust "
+                "memory shows them, and accepts them as yours.",
             )
         return block.text
 
-    def accept(self, found: Sequence[Found]) -> int:
-        """Take lines of others as the user's own, as they were shown; how many there were."""
-        number = self.memory.accept(found)
-        if not self._of_others():
+    def accept(self, found: Sequence[Found]) -> None:
+        """Take lines and topics of others as the user's own, as they were shown."""
+        self.memory.accept(found)
+        if not self._unaccepted():
             self.notices = ()
             self._session.tainted.discard(TAINT)
-        return number
 
     def end(self) -> None:
         """The kernel ends, and leaves the notes of its sessions to others. Until then a session
@@ -122,14 +121,14 @@ class SessionMemory:
             found = self.memory.entries()
         except StorageError:
             return []
-        since = [each.entry for each in found if each.accepted and each.entry.stamp >= self._begun]
+        since = [each.entry for each in found if each.own_line and each.entry.stamp >= self._begun]
         return [entry for entry in since if entry not in self._shown]
 
-    def _of_others(self) -> set[Entry]:
+    def _unaccepted(self) -> list[Found]:
         try:
-            return {each.entry for each in self.memory.unaccepted()}
+            return self.memory.unaccepted()
         except StorageError:
-            return set()
+            return []
 
     def _notes(self, session: Session) -> Notes:
         return Notes(

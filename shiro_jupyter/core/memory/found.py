@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from ..errors import MemoryRefused
 from .block import quoted
 from .index import Entry, fold
+from .topics import Topic
 
 Scope = Literal["project", "global"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -19,8 +20,9 @@ CANDIDATES, CANDIDATE_LENGTH = 5, 80
 class Found:
     """A memory with its count of recalls, and for a search its score and at most three reasons.
 
-    `line` is what stands in the file, without its end. `accepted`: this user wrote or accepted
-    exactly that line. `stale` says what it names and is gone; `dangling`: its topic is missing.
+    `line` is what stands in the file, without its end, and `topic` what it points at, if that
+    may be read; `own_line`, `own_topic`: this user wrote or accepted exactly these. `stale` says
+    what it names and is gone.
     """
 
     entry: Entry
@@ -29,13 +31,23 @@ class Found:
     score: float = 0.0
     why: tuple[str, ...] = ()
     stale: str = ""
-    dangling: bool = False
-    accepted: bool = True
     line: str = ""
+    topic: Topic | None = None
+    own_line: bool = True
+    own_topic: bool = True
+
+    @property
+    def accepted(self) -> bool:
+        return self.own_line and self.own_topic
+
+    @property
+    def dangling(self) -> bool:
+        """Whether its topic is missing."""
+        return bool(self.entry.topic) and self.topic is None
 
 
-def pick(found: Iterable[Found], text: str) -> Found:
-    """The memory with this text or id, else the only one that holds the text.
+def pick(found: Iterable[Found], text: str, *, whole: bool = False) -> Found:
+    """The memory with this text or id, else, unless `whole`, the only one that holds the text.
 
     The project's own where both scopes say it. Raises `MemoryRefused` for none or several.
     """
@@ -49,15 +61,19 @@ def pick(found: Iterable[Found], text: str) -> Found:
     one = len({e.entry.folded for e in matches}) == 1  # two texts may share an id
     if not matches:
         matches = [e for e in candidates if wanted in fold(e.entry.said)]
-        one = len(matches) == 1
+        one = len(matches) == 1 and not whole
     if one:
         return matches[0]
     if not matches:
-        raise MemoryRefused(f"No memory holds “{text.strip()}”; nothing was changed.")
+        raise MemoryRefused(
+            f"No memory holds “{text.strip()}”; nothing was changed. Look for it with recall, or "
+            "in the list of all: %shiro /notes."
+        )
     shown = [f"  {e.entry.id}  {cut(e.entry.text)}" for e in matches[:CANDIDATES]]
+    hold = "1 memory holds" if len(matches) == 1 else f"{len(matches)} memories hold"
     raise MemoryRefused(
-        f"{len(matches)} memories hold “{text.strip()}”; nothing was changed. Say which one, "
-        "by its id or more of its text:\n" + "\n".join(shown)
+        f"{hold} “{text.strip()}”; nothing was changed. Say which one, by its id or "
+        f"{'its whole' if whole else 'more of its'} text:\n" + "\n".join(shown)
     )
 
 

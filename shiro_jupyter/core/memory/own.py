@@ -1,4 +1,7 @@
-"""Which lines of a memory this user wrote or accepted, kept where no checkout reaches."""
+"""Which lines and topics of a memory this user wrote or accepted.
+
+That is kept where no checkout reaches.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,12 @@ _HASH = re.compile(rb"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Own:
-    """Hashes of lines, one each line of a file in the user's data folder.
+    """Hashes of lines and of topics, one each line of a file in the user's data folder.
 
     Of the whole line, and not of the folded text: a commit may change the pointer, the tags or
-    the comment alone, and they decide what is loaded and when. Without the line's end, which git
-    converts. The file is only ever added to: what is broken in it counts for nothing and stays.
+    the comment alone, and they decide what is loaded and when. Without the ends of lines, which
+    git converts. A topic goes by its `claim`, which no line can be: it holds a line feed.
+    The file is only ever added to: what is broken in it counts for nothing and stays.
     """
 
     path: Path
@@ -38,9 +42,9 @@ class Own:
             return frozenset()
         return frozenset(each.decode() for each in stored.split(b"\n") if _HASH.fullmatch(each))
 
-    def add(self, lines: Iterable[str]) -> int:
+    def add(self, texts: Iterable[str]) -> int:
         """How many were not there yet. Raises `StorageError` where they cannot be recorded."""
-        wanted = dict.fromkeys(map(hash_of, lines))
+        wanted = dict.fromkeys(map(hash_of, texts))
         if not wanted.keys() - self.read():
             return 0
         make_folder(self.path.parent, private=True)
@@ -64,6 +68,6 @@ class Own:
             ) from error
 
 
-def hash_of(line: str) -> str:
-    """Of a line without its end."""
-    return hashlib.sha256(line.encode()).hexdigest()
+def hash_of(text: str) -> str:
+    """Of a line without its end, or the claim of a topic."""
+    return hashlib.sha256(text.encode()).hexdigest()

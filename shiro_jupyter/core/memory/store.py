@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from ..errors import MemoryClose, MemoryRefused, PathRefused, StorageError
@@ -23,11 +23,11 @@ from .caps import Caps, refuse_secret
 from .close import closest
 from .counts import Counts
 from .found import SCOPES, Found, Scope, cut, pick
-from .index import Entry, Index, Kind, compose
+from .index import ABOUT, Entry, Index, Kind, compose
 from .index_file import IndexFile
 from .own import Own, hash_of
 from .problems import Problems
-from .rank import Ranker, document_of
+from .rank import Document, Ranker, document_of
 from .signal import TaskSignal
 from .stale import Files, stale
 from .topics import Topic, read_topic
@@ -105,15 +105,21 @@ class Memory:
     ) -> Remembered:
         """Append one memory, unless the scope holds the same.
 
-        `replaces` is the id or text of the one whose place it takes, with its count. Without it
-        and `keep_both`, one that claims something else of the same subject raises `MemoryClose`.
+        `replaces` is the id or whole text of the one whose place it takes, with its count and
+        what is not said anew: kind, tags, pointer. Without it and `keep_both`, one that claims
+        something else of the same subject raises `MemoryClose`. A topic that is pointed at here
+        is accepted as it stands.
         Raises `TextRefused` for what may not be stored and at the cap, `StorageError` where the
         file cannot be used. Nothing is ever cut or evicted to make room.
         """
         self.caps.check(text, self.project.memory_dir)
         entry = compose(text, self.clock.now(), kind, tags, topic, about)
         refuse_secret(entry.said)
-        old = pick(self._found(scope), replaces).entry if replaces.strip() else None
+        topic = entry.topic
+        old = None
+        if replaces.strip():
+            old = pick(self._found(scope), replaces, whole=True).entry
+            entry = _in_place_of(old, entry)
         same: list[Entry] = []
 
         def change(index: Index) -> Index:
@@ -132,9 +138,12 @@ class Memory:
         notes = self._files[scope].edit(change)
         if old:
             self._counts[scope].move(old.folded, entry.folded)
+        detail = self._topic(scope, topic)
+        own = [detail.claim] if detail else []
         if same:
-            return Remembered(same[0], scope, self.path(scope), stored=False, replaced=old)
-        notes += self._mark_own(scope, [entry.line()]) + self.caps.advice(entry.text)
+            notes = self._mark_own(scope, own)
+            return Remembered(same[0], scope, self.path(scope), False, tuple(notes), old)
+        notes += self._mark_own(scope, [entry.line(), *own]) + self.caps.advice(entry.text)
         return Remembered(entry, scope, self.path(scope), True, tuple(notes), old)
 
     def forget(self, text: str, scope: Scope | None = None) -> Forgotten:
@@ -176,20 +185,23 @@ class Memory:
         return backup
 
     def accept(self, shown: Iterable[Found]) -> int:
-        """Take these lines as the user's own, exactly as they were shown; how many are new.
+        """Take these lines and topics as the user's own, exactly as they were shown; how many are
+        new.
 
-        What came into the file since is not accepted. Raises `StorageError` where that cannot
+        What came into the files since is not accepted. Raises `StorageError` where that cannot
         be recorded.
         """
-        return self._own.add(each.line for each in shown if each.scope == "project")
+        ours = [each for each in shown if each.scope == "project"]
+        topics = [each.topic.claim for each in ours if each.topic]
+        return self._own.add([*(each.line for each in ours), *topics])
 
-    def _mark_own(self, scope: Scope, lines: Collection[str]) -> list[str]:
+    def _mark_own(self, scope: Scope, texts: Collection[str]) -> list[str]:
         """The sentence to tell where that fails: what was written stays, and is asked about."""
         try:
             if scope == "project":
-                self._own.add(lines)
+                self._own.add(texts)
         except StorageError as error:
-            return [f"It counts as written by others: {error}"]
+            return [f"It counts as written by others until %shiro /trust memory: {error}"]
         return []
 
     # -- reading -------------------------------------------------------------------------
@@ -205,8 +217,11 @@ class Memory:
         return [flagged(each) for each in self._found(scope)]
 
     def unaccepted(self) -> list[Found]:
-        """The project's lines that came otherwise than by this user: a clone, a teammate's
-        commit, a hand in an editor. Raises `StorageError` for a file that cannot be used."""
+        """The project's memories whose line or topic came otherwise than by this user: a clone, a
+        teammate's commit, a hand in an editor.
+
+        Raises `StorageError` for a file that cannot be used.
+        """
         return [each for each in self._found("project") if not each.accepted]
 
     def recall(
@@ -223,8 +238,7 @@ class Memory:
         if not query.strip():
             raise MemoryRefused("Say what to recall: a few words.")
         everything = self._found(scope)
-        topic_of = self._topics()
-        documents = [document_of(each.entry, topic_of(each), each.count) for each in everything]
+        documents = list(map(_document, everything))
         ranked = Ranker(documents).find(query, RECALLED)
         wanted = set(search.terms(query))
         held = {
@@ -252,11 +266,9 @@ class Memory:
         return block.build(_most_recalled(user), matching, _most_recalled(project))
 
     def _matching(self, found: Sequence[Found], signal: TaskSignal) -> list[Line]:
-        topics = list(map(self._topics(), found))
-        told = zip(found, topics, strict=True)
-        documents = [document_of(each.entry, topic, each.count) for each, topic in told]
-        hits = [(found[hit.at], hit, topics[hit.at]) for hit in Ranker(documents).rank(signal)]
-        return [Line(each.entry, hit.why, topic, each.accepted) for each, hit, topic in hits]
+        ranked = Ranker(list(map(_document, found))).rank(signal)
+        hits = [(found[hit.at], hit.why) for hit in ranked]
+        return [Line(each.entry, why, each.topic, each.accepted) for each, why in hits]
 
     def problems(self) -> list[str]:
         """What is wrong with the files, each sentence told once."""
@@ -267,11 +279,21 @@ class Memory:
         found = []
         for each in [scope] if scope else SCOPES:
             index, counts = self.index(each), self._counts[each].read()
-            own = self._own.read() if each == "project" else None
+            own = self._owned(each)
+            topic_of = cache(partial(self._topic, each))  # as shown, so accepted
             for entry, line in zip(index.entries, index.memory_lines(), strict=True):
-                accepted = own is None or hash_of(line) in own
-                count = counts.get(entry.folded, 0)
-                found.append(Found(entry, each, count, accepted=accepted, line=line))
+                topic = topic_of(entry.topic)
+                found.append(
+                    Found(
+                        entry,
+                        each,
+                        counts.get(entry.folded, 0),
+                        line=line,
+                        topic=topic,
+                        own_line=own(line),
+                        own_topic=topic is None or own(topic.claim),
+                    )
+                )
         found.reverse()  # of one second, the later line is the newer one
         return sorted(found, key=lambda each: each.entry.stamp, reverse=True)
 
@@ -281,34 +303,55 @@ class Memory:
         except StorageError:
             return []
 
+    def _owned(self, scope: Scope) -> Callable[[str], bool]:
+        """Tells whether a line or a topic's claim is this user's."""
+        if scope == "global":
+            return lambda text: True
+        hashes = self._own.read()
+        return lambda text: hash_of(text) in hashes
+
     def _flagging(self, tables: Mapping[str, Collection[str]] | None) -> Callable[[Found], Found]:
-        files, topic_of = Files(self.project.root), self._topics()
+        files = Files(self.project.root)
 
         def flagged(found: Found) -> Found:
             # What the user keeps for every project names no file of this one.
             gone = stale(found.entry, files.exists, tables) if found.scope == "project" else ""
-            dangling = bool(found.entry.topic) and topic_of(found) is None
-            return replace(found, stale=gone, dangling=dangling)
+            return replace(found, stale=gone)
 
         return flagged
 
-    def _topics(self) -> Callable[[Found], Topic | None]:
-        """Reads each topic once; None where there is none that may be read, and why not is told
-        by `problems`."""
+    def _topic(self, scope: Scope, name: str) -> Topic | None:
+        """None where there is none that may be read; why not is told by `problems`."""
+        try:
+            return read_topic(self.path(scope).parent, name) if name else None
+        except PathRefused:
+            return None
 
-        @cache
-        def read(folder: Path, name: str) -> Topic | None:
-            try:
-                return read_topic(folder, name) if name else None
-            except PathRefused:
-                return None
 
-        return lambda found: read(self.path(found.scope).parent, found.entry.topic)
+def _document(found: Found) -> Document:
+    """As it is ranked: a topic of others does not say itself what it is for."""
+    topic = found.topic
+    if topic and not found.own_topic:
+        topic = replace(topic, tags=(), about={})
+    return document_of(found.entry, topic, found.count)
 
 
 def _most_recalled(found: Iterable[Found]) -> list[Line]:
     ranked = sorted(found, key=lambda each: -each.count)  # stable: the newer first among equals
     return [Line(each.entry, accepted=each.accepted) for each in ranked]
+
+
+def _in_place_of(old: Entry, new: Entry) -> Entry:
+    """With what the new one does not say anew, and what a person wrote into the comment."""
+    parts = [part.strip() for part in old.about.split(";")]
+    by_hand = [part for part in parts if part.partition(":")[0].strip() not in ABOUT]
+    return replace(
+        new,
+        kind=old.kind if new.kind == "fact" else new.kind,
+        tags=new.tags or old.tags,
+        topic=new.topic or old.topic,
+        about="; ".join(filter(None, [new.about, *by_hand])),
+    )
 
 
 def _numbers(index: Index, entry: Entry) -> list[int]:
@@ -320,7 +363,10 @@ def _swapped(index: Index, old: Entry, new: Entry | None) -> Index:
     several times. Raises `MemoryRefused` where there is none."""
     numbers = _numbers(index, old)
     if not numbers:
-        raise MemoryRefused(f"“{old.text}” was removed meanwhile; nothing was changed.")
+        raise MemoryRefused(
+            f"“{old.text}” was removed meanwhile; nothing was changed. See what there is with "
+            "%shiro /notes or recall."
+        )
     if new:
         index = index.swap(numbers.pop(), new)
     for number in reversed(numbers):

@@ -47,6 +47,7 @@ class Topic:
     """`name` is the file's. `description` begins with the front matter's own name, if any.
 
     `about` holds what a memory's trailing comment may tell, too: files, modules, columns, …
+    `text` is all that was read of the file, the front matter included.
     """
 
     name: str
@@ -54,6 +55,12 @@ class Topic:
     tags: tuple[str, ...] = ()
     body: str = ""
     about: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def claim(self) -> str:
+        """What a user accepts or does not: a text under this name."""
+        return f"{self.name}\n{self.text}"
 
 
 def read_topic(folder: Path, name: str, *, uid: int | None = None) -> Topic | None:
@@ -101,6 +108,7 @@ def parse_topic(name: str, text: str) -> Topic:
         tuple(dict.fromkeys(tag.lstrip("#") for tag in tags if tag.strip("#"))),
         text[front.end() :].strip("\n") if front else text.strip("\n"),
         {key: _values(fields[key]) for key in ABOUT if fields.get(key)},
+        text,
     )
 
 

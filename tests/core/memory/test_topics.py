@@ -168,3 +168,9 @@ def test_the_listing_names_topics_alone(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     assert topics_of(tmp_path) == ("a.md", "b.md")
     assert topics_of(tmp_path / "nowhere") == ()
+
+
+def test_a_claim_is_the_name_and_all_of_the_text(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(FULL.replace("\n", "\r\n").encode())
+    topic = read_topic(tmp_path, "a.md")
+    assert topic and topic.claim == f"a.md\n{FULL}"
