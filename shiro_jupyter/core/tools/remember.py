@@ -43,8 +43,8 @@ class Remember(Tool[RememberParameters]):
     Record: what the person corrects, preferences they confirm, decisions with their reason,
     references from outside, work that is not in git yet. Never: what code or AGENTS.md shows,
     one-off fixes, the state of a task. Detail goes into a topic file in the memory folder, named
-    after its topic, plus one line here with `topic` that points at it. When the memory is full:
-    forget what is stale, merge what says nearly the same, move detail to topics.
+    after its topic and written first, plus one line here with `topic` that points at it. When the
+    memory is full: forget what is stale, merge what says nearly the same, move detail to topics.
     """
 
     memory: Memory
