@@ -12,12 +12,19 @@ from ..settings.fields import TOOL_SETS
 from .ask import Ask
 from .base import Tool
 from .bash import Bash
+from .forget import Forget
 from .list_dir import ListDir
 from .read_file import ReadFile
+from .recall import Recall
+from .remember import Remember
+from .session_notes import SessionNotes
 from .todo_write import TodoWrite
 
 # The order is part of what a model sees: it never changes within a session.
 SHELF: tuple[type[Tool[Any]], ...] = (ReadFile, ListDir, Bash, TodoWrite, Ask)
+
+# Made by the host, which has the stores that they work on.
+HOSTED: tuple[type[Tool[Any]], ...] = (Remember, Recall, Forget, SessionNotes)
 
 # The sets that cannot be switched off; those of the host are on where the host has them.
 ALWAYS = ("core", "session")
@@ -49,5 +56,5 @@ def tools_table(extra: Iterable[type[Tool[Any]]] = ()) -> list[tuple[str, str, s
             tool.access,
             " ".join(cleandoc(tool.__doc__ or "").partition("\n\n")[0].split()),
         )
-        for tool in (*SHELF, *extra)
+        for tool in (*SHELF, *HOSTED, *extra)
     ]
