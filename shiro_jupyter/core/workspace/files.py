@@ -12,7 +12,8 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from io import FileIO
 from pathlib import Path
 
 from ..errors import StorageError
@@ -23,6 +24,9 @@ LOCK_PATIENCE = 10.0  # seconds to wait for another process
 # A lock this old, by the file system's own clock, has lost its owner; less than the patience, so
 # that nobody is refused for the lock of a process that was killed.
 LOCK_STALE = 5.0
+# A person's editor may save in place: it truncates the file, then writes. An empty file may be one
+# half saved, and whoever had a file open when it was replaced still writes to the one nobody sees.
+EMPTY_PATIENCE, LATE_PATIENCE = 0.5, 0.003  # seconds to wait for either
 # What git passes over in `.shiro`: notes, and what a killed process leaves behind.
 IGNORED = b"notes/\n.*.tmp\n*.lock*\n*.bak\n"
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -37,7 +41,9 @@ def write_atomic(
     Missing folders are made. The mode of an existing file is kept; a link is replaced, never
     written through. A file with several names is rewritten in place, so that all of them see
     the new bytes. With `expected`, nothing is written and False returned where the file holds
-    other bytes by now (a missing file holds none): a person saved it meanwhile.
+    other bytes by now (a missing file holds none): a person saved it meanwhile. Where a save in
+    place and the write come across each other, the file holds what was saved, and False is
+    returned; what is appended at that moment is kept. An empty file is filled in place.
     """
     with _told("write", path):
         make_folder(path.parent, private=private)
@@ -45,14 +51,16 @@ def write_atomic(
             known = path.lstat()
         except FileNotFoundError:
             known = None
-        if known and stat.S_ISREG(known.st_mode) and known.st_nlink > 1:
+        regular = known if known and stat.S_ISREG(known.st_mode) else None
+        if regular and expected == b"":
+            return _fill(path, data, private)
+        if regular and regular.st_nlink > 1:
             if not _holds(path, expected):
                 return False
             _rewrite(path, data)
             return True
-        keep = stat.S_IMODE(known.st_mode) if known and stat.S_ISREG(known.st_mode) else None
         temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
-        mode = PRIVATE_FILE if private or keep is not None else 0o666
+        mode = PRIVATE_FILE if private or regular else 0o666
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
         try:
             try:
@@ -60,17 +68,19 @@ def write_atomic(
                 os.fsync(handle)
             finally:
                 os.close(handle)
-            if keep is not None:
-                temporary.chmod(keep)
-            if not _holds(path, expected):
-                temporary.unlink()
-                return False
-            temporary.replace(path)
+            if regular:
+                temporary.chmod(stat.S_IMODE(regular.st_mode))
+            with _open_old(path, expected) or nullcontext() as old:
+                appeared = not (known or expected is None) and path.exists()
+                if appeared or not _holds(path, expected):
+                    temporary.unlink()
+                    return False
+                temporary.replace(path)
+                _sync_folder(path.parent)
+                return not (old and expected) or _keep_late(old, path, data, expected)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
-        return True
 
 
 def append(path: Path, data: bytes, *, private: bool = False) -> None:
@@ -209,6 +219,50 @@ def _holds(path: Path, expected: bytes | None) -> bool:
         return path.read_bytes() == expected
     except FileNotFoundError:
         return expected == b""
+
+
+def _fill(path: Path, data: bytes, private: bool) -> bool:
+    """Write to an empty file once it has stayed so; in place, since an editor slower than that
+    still writes to this file, not to one put in its stead."""
+    deadline = time.monotonic() + EMPTY_PATIENCE
+    while _holds(path, b""):
+        if time.monotonic() >= deadline:
+            append(path, data, private=private)
+            return True
+        time.sleep(LATE_PATIENCE)
+    return False
+
+
+def _open_old(path: Path, expected: bytes | None) -> FileIO | None:
+    """The file about to be replaced, to see who writes to it yet; none on Windows, where no file
+    is replaced that anyone has open."""
+    if expected and os.name != "nt":
+        with suppress(FileNotFoundError):
+            return FileIO(path)
+    return None
+
+
+def _keep_late(old: FileIO, path: Path, data: bytes, expected: bytes) -> bool:
+    """Bring what was written to the replaced file to the new one: lines appended go to its end;
+    for any other text, which did not know of `data`, it makes room, and False is returned."""
+    late, before = _late(old), expected
+    deadline = time.monotonic() + EMPTY_PATIENCE
+    while (late != before or not late) and time.monotonic() < deadline:  # in the midst of a save
+        late, before = _late(old), late
+    if late.startswith(expected):
+        if len(late) > len(expected):
+            append(path, late[len(expected) :])
+        return True
+    write_atomic(
+        path, late, expected=data
+    )  # not so where `path` was saved once more: that is newer
+    return False
+
+
+def _late(old: FileIO) -> bytes:
+    time.sleep(LATE_PATIENCE)
+    old.seek(0)
+    return old.read()
 
 
 def _write_all(handle: int, data: bytes) -> None:

@@ -15,6 +15,7 @@ from shiro_jupyter.core.errors import MemoryRefused, StorageError, TextRefused
 from shiro_jupyter.core.memory import index_file
 from shiro_jupyter.core.memory.index import BOM, parse_line
 from shiro_jupyter.core.memory.store import Memory
+from shiro_jupyter.core.workspace import files as files_module
 from shiro_jupyter.core.workspace.files import write_atomic
 from tests.support.memories import maker
 
@@ -153,7 +154,10 @@ def check(done: str, before: bytes, after: bytes, text: str, old: str) -> None:
 def test_nothing_a_person_wrote_is_lost_or_moved(
     start: bytes, steps: list[tuple[str, str, str, list[Edit], list[Edit]]]
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.multiple(files_module, EMPTY_PATIENCE=0, LATE_PATIENCE=0),  # saves are whole here
+    ):
         memory = maker(Path(folder))()
         path = memory.path()
         save(path, lambda raw: start)
@@ -175,6 +179,16 @@ def _noting(edit: Edit, saved: list[bytes]) -> Edit:
         return saved[-1]
 
     return noted
+
+
+def test_an_editor_that_saves_in_place_loses_nothing_however_slow(tmp_path: Path) -> None:
+    memory = maker(tmp_path)()
+    path = memory.remember("use pnpm").path
+    old = path.read_bytes() + b"- by hand\n" * 50
+    with path.open("wb") as editor:  # which empties it
+        memory.remember("plots are saved as svg")
+        editor.write(old)
+    assert path.read_bytes() == old
 
 
 def test_lines_to_mend_are_told_once_with_their_number_while_the_rest_works(tmp_path: Path) -> None:

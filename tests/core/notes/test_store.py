@@ -162,6 +162,16 @@ def test_a_save_of_the_person_in_between_is_kept(
     assert notes.update("add", "Worklog", "✓ two").note.text("Worklog") == "✓ one\n✗ by hand\n✓ two"
 
 
+def test_an_editor_that_saves_in_place_loses_nothing_however_slow(desk: Desk) -> None:
+    notes = desk.notes()
+    path = notes.update("add", "Worklog", "✓ one").path
+    old = path.read_bytes() + b"- by hand\n" * 50
+    with path.open("wb") as editor:  # which empties it
+        notes.update("add", "Worklog", "✓ two")
+        editor.write(old)
+    assert desk.files == [path] and path.read_bytes() == old
+
+
 def test_saves_that_never_end_are_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "write_atomic", lambda *_, **__: False)
     with pytest.raises(StorageError, match="over and over"):

@@ -6,6 +6,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ import pytest
 from shiro_jupyter.core.errors import StorageError
 from shiro_jupyter.core.workspace import files
 from shiro_jupyter.core.workspace.files import (
+    LATE_PATIENCE,
     LOCK_PATIENCE,
     LOCK_STALE,
     append,
@@ -115,6 +120,189 @@ def test_a_store_that_is_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".shiro").symlink_to(tmp_path / "else")
     with pytest.raises(StorageError, match="link or a file"):
         ensure_project_store(Project(tmp_path))
+
+
+def add(path: Path, line: bytes) -> None:
+    with locked(path):
+        while not write_atomic(path, (old := path.read_bytes()) + line, expected=old):
+            pass
+
+
+@dataclass
+class Moments:
+    """What somebody else does right before a file is replaced, and at each wait of the writer."""
+
+    before: list[Callable[[], object]] = field(default_factory=list)
+    waits: list[Callable[[], object]] = field(default_factory=list)
+
+
+@pytest.fixture
+def moments(monkeypatch: pytest.MonkeyPatch) -> Moments:
+    moments, real = Moments(), Path.replace
+
+    def take(steps: list[Callable[[], object]]) -> None:
+        if steps:
+            steps.pop(0)()
+
+    def replace(path: Path, target: Path) -> Path:
+        take(moments.before)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(time, "sleep", lambda seconds: take(moments.waits))
+    return moments
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "x"
+    path.write_bytes(b"old\n")
+    return path
+
+
+def test_a_file_in_the_midst_of_a_save_is_waited_for(path: Path, moments: Moments) -> None:
+    with path.open("wb", buffering=0) as file:
+        moments.waits = [partial(file.write, b"by hand\n")]
+        assert not write_atomic(path, b"ours\n", expected=b"")
+    assert path.read_bytes() == b"by hand\n"
+
+
+def test_an_empty_file_is_filled_so_that_a_slow_save_is_not_lost(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "EMPTY_PATIENCE", 0)
+    with path.open("wb", buffering=0) as slow:
+        assert write_atomic(path, b"ours\n", expected=b"")
+        assert path.read_bytes() == b"ours\n"
+        slow.write(b"by hand\n")
+    assert path.read_bytes() == b"by hand\n"
+
+
+def test_a_save_begun_right_before_the_write_is_put_back(path: Path, moments: Moments) -> None:
+    with path.open("r+b", buffering=0) as file:
+        moments.before = [partial(file.truncate, 0)]
+        moments.waits = [int, partial(file.write, b"by "), partial(file.write, b"hand\n")]
+        add(path, b"ours\n")
+    assert path.read_bytes() == b"by hand\nours\n"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_save_made_since_is_not_overwritten_by_one_put_back(path: Path, moments: Moments) -> None:
+    with path.open("r+b", buffering=0) as file:
+        moments.before = [partial(file.truncate, 0)]
+        moments.waits = [
+            partial(file.write, b"by hand\n"),
+            partial(path.write_bytes, b"by hand, again\n"),
+        ]
+        assert not write_atomic(path, b"old\nours\n", expected=b"old\n")
+    assert path.read_bytes() == b"by hand, again\n"
+
+
+def test_what_is_appended_right_after_the_write_goes_to_the_new_file(
+    path: Path, moments: Moments
+) -> None:
+    with path.open("ab", buffering=0) as file:
+        moments.waits = [partial(file.write, b"by hand\n")]
+        assert write_atomic(path, b"old\nours\n", expected=b"old\n")
+    assert path.read_bytes() == b"old\nours\nby hand\n"
+
+
+def test_a_file_that_a_save_empties_once_more_is_not_taken_for_empty(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer read it at one save, and comes to write at the next."""
+    real = os.fsync
+
+    def saved_again(handle: int) -> None:
+        real(handle)
+        os.truncate(path, 0)
+
+    monkeypatch.setattr(os, "fsync", saved_again)
+    assert not write_atomic(path, b"ours\n", expected=b"")
+
+
+def test_a_file_that_somebody_is_making_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "x", os.fsync
+
+    def made_meanwhile(handle: int) -> None:
+        real(handle)
+        path.touch()
+
+    monkeypatch.setattr(os, "fsync", made_meanwhile)
+    assert not write_atomic(path, b"ours\n", expected=b"")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+class Busy:
+    """A thread that adds line after line; `acknowledged` are those it has come back from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.acknowledged = path, list[bytes]()
+        self._news, self._ended = threading.Condition(), False
+
+    def run(self) -> None:
+        while not self._ended:
+            line = b"ours %d\n" % len(self.acknowledged)
+            add(self.path, line)
+            with self._news:
+                self.acknowledged.append(line)
+                self._news.notify()
+
+    def comes_back(self, times: int) -> None:
+        with self._news:
+            wanted = len(self.acknowledged) + times
+            assert self._news.wait_for(lambda: len(self.acknowledged) >= wanted, 30)
+
+    @classmethod
+    @contextmanager
+    def on(cls, path: Path) -> Iterator[Busy]:
+        self = cls(path)
+        thread = threading.Thread(target=self.run)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._ended = True
+            thread.join()
+
+
+def test_no_save_in_place_and_no_acknowledged_write_is_lost(path: Path) -> None:
+    saves, unseen = [b"by hand %d\n" % number for number in range(20)], set[bytes]()
+    with Busy.on(path) as busy:
+        for line in saves:
+            # A write begun after a save that has ended leaves no doubt on either.
+            busy.comes_back(2)
+            before = len(busy.acknowledged)
+            text = path.read_bytes()
+            with path.open("wb", buffering=0) as file:
+                # What came between reading and saving is the editor's to drop.
+                unseen.update(busy.acknowledged[before:], [b"ours %d\n" % len(busy.acknowledged)])
+                time.sleep(0.005)  # so slow is the editor
+                file.write(text + line)
+        busy.comes_back(2)
+    kept = path.read_bytes().splitlines(keepends=True)
+    assert [line for line in kept if line in saves] == saves
+    assert set(busy.acknowledged) - unseen <= set(kept)
+
+
+def test_no_line_appended_meanwhile_is_lost(path: Path) -> None:
+    promised = set[bytes]()
+    with Busy.on(path) as busy:
+        for number in range(300):
+            line = b"by hand %d\n" % number
+            start = time.monotonic()
+            with path.open("ab", buffering=0) as file:
+                file.write(line)
+            if time.monotonic() - start < LATE_PATIENCE:  # and not put to sleep in between
+                promised.add(line)
+            if number % 10 == 0:
+                busy.comes_back(1)
+    assert len(promised) > 100
+    kept = path.read_bytes().splitlines(keepends=True)
+    assert promised <= set(kept) and set(busy.acknowledged) <= set(kept)
+    assert len(kept) == len(set(kept))
 
 
 COUNT = """
