@@ -82,7 +82,10 @@ def test_an_unknown_set_is_an_error_that_names_the_nearest() -> None:
 
 def test_the_table_has_a_row_for_every_tool_with_its_first_paragraph() -> None:
     rows = tools_table([Peek])
-    assert [row[0].strip("`") for row in rows] == [*(tool.name for tool in SHELF), "peek"]
+    assert [row[0].strip("`") for row in rows] == [
+        *(tool.name for tool in (*SHELF, *HOSTED)),
+        "peek",
+    ]
     assert rows[-1] == ("`peek`", "kernel", "read", "Look at the kernel.")
 
 
