@@ -8,7 +8,7 @@ from shiro_jupyter.core.errors import SettingsError
 from shiro_jupyter.core.settings import TOOL_SETS
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
 from shiro_jupyter.core.tools.bash import KEPT, Bash
-from shiro_jupyter.core.tools.shelf import ALWAYS, SHELF, tools_for, tools_table
+from shiro_jupyter.core.tools.shelf import ALWAYS, HOSTED, SHELF, tools_for, tools_table
 from tests.support.snapshots import check_json
 
 
