@@ -34,7 +34,7 @@ SAID = {
     "remember-dates": [
         f"Remembered as gotcha: {GOTCHA} #orders #dates\n  in .shiro/memory/MEMORY.md"
     ],
-    "recall-dates": [f"gotcha    {GOTCHA} #orders #dates\n"],
+    "recall-dates": ["| gotcha | now | 1 |  | ", f"| {GOTCHA} #orders #dates |"],
     "ask-dates": ["Day-first, as the project's memory says"],
 }
 FIGURES = ["plot-first", "plot-again"]
@@ -96,6 +96,7 @@ def assert_gotcha_is_recorded(project: Path) -> None:
     assert re.fullmatch(r"- \[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", stamp)
     assert rest == (
         f"(gotcha) {GOTCHA} #orders #dates <!-- modules: matplotlib, pandas; "
+        "frames: orders, per_month, days, quantity_by_channel, prices; "
         "columns: order_id, order_date, customer_id, product, quantity; source: user -->"
     )
 

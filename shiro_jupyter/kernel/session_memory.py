@@ -58,7 +58,7 @@ class SessionMemory:
 
     def about(self, text: str, source: str = "user") -> dict[str, Sequence[str]]:
         """What is being worked on, to keep beside a new memory."""
-        return about(self.signal(), text, source)
+        return about(self.signal(), self.tables(), text, source)
 
     def tables(self) -> dict[str, list[str]]:
         """Those at hand with their columns, by which a memory may be stale."""

@@ -57,16 +57,20 @@ def tables_of(namespace: Mapping[str, object]) -> dict[str, list[str]]:
     return {name: _columns(shown[name]) for name in names}
 
 
-def about(signal: TaskSignal, text: str, source: str) -> dict[str, Sequence[str]]:
-    """What is kept beside a new memory; of tables and columns those that it names come first,
-    since only a handful is kept."""
+def about(
+    signal: TaskSignal, tables: Mapping[str, Sequence[str]], text: str, source: str
+) -> dict[str, Sequence[str]]:
+    """What is kept beside a new memory. Of the tables those that it names come first, and of the
+    columns those that it names, then those of such tables, since only a handful is kept."""
     words = set(re.findall(r"\w+", text))
+    frames = sorted(tables, key=lambda name: name not in words)
+    columns = dict.fromkeys(column for name in frames for column in tables[name])
     return {
         "files": signal.files,
         "notebook": [signal.notebook],
         "modules": signal.modules,
-        "frames": sorted(signal.frames, key=lambda name: name not in words),
-        "columns": sorted(signal.columns, key=lambda name: name not in words),
+        "frames": frames,
+        "columns": sorted(columns, key=lambda name: name not in words),
         "branch": [signal.branch],
         "source": [source],
     }

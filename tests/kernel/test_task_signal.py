@@ -61,20 +61,17 @@ def test_a_broken_notebook_has_no_headings(tmp_path: Path, cells: Any) -> None:
     assert task_signal(notebook(tmp_path, cells), {}, ENVIRONMENT).headings == ()
 
 
-def test_of_the_columns_those_named_in_the_text_are_kept_first() -> None:
+def test_of_tables_and_columns_those_named_in_the_text_are_kept_first() -> None:
     signal = TaskSignal(
-        branch="fix/dates",
-        files=("load.py",),
-        notebook="eda.ipynb",
-        modules=("pandas",),
-        columns=("a", "b", "order_date"),
+        branch="fix/dates", files=("load.py",), notebook="eda.ipynb", modules=("pandas",)
     )
-    assert about(signal, "order_date is day-first", "user") == {
+    tables = {"days": ["when"], "orders": ["id", "price", "order_date"], "other": ["x"]}
+    assert about(signal, tables, "order_date of orders is day-first", "user") == {
         "files": ("load.py",),
         "notebook": ["eda.ipynb"],
         "modules": ("pandas",),
-        "frames": [],
-        "columns": ["order_date", "a", "b"],
+        "frames": ["orders", "days", "other"],
+        "columns": ["order_date", "id", "price", "when", "x"],
         "branch": ["fix/dates"],
         "source": ["user"],
     }
