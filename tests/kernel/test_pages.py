@@ -422,6 +422,7 @@ def test_while_a_question_waits_nothing_is_sent(kernel: Kernel, page: FakePage) 
 @pytest.mark.kernel
 def test_stop_ends_the_code_and_the_turn_goes_on(kernel: Kernel, page: FakePage) -> None:
     cell = kernel.send("%%time\n%shiro --yolo calm")
+    page.shows(prompt="calm")  # a page stops the turn that it shows
     page.until((kernel.folder / "begun").exists)
     page.request("stop")
     outputs = kernel.finish(cell, stdin=never)
