@@ -292,7 +292,8 @@ def kernel(
         says("sum", "It is 42."),
         {"when": "which", "calls": [{"name": "ask", "arguments": ASK}]},
         says("which", "So be it."),
-        runs("calm", "Path('begun').touch(); time.sleep(60)"),
+        # In short sleeps: a signal that comes just before a long one is seen when it is over.
+        runs("calm", "Path('begun').touch()\nfor _ in range(600): time.sleep(0.1)"),
         says("calm", "It went on."),
         says("silent", "never", delay=60),
     )
