@@ -17,7 +17,7 @@ pytestmark = pytest.mark.kernel
 FORMS = {"awaited": "", "blocking": "%%time\n"}
 # A stop is promised within a second; a busy machine of tests gets more.
 SOON = 5.0
-CALM = "import time\nPath('begun').touch()\ntime.sleep(60)"
+CALM = "import time\nPath('begun').touch()\nfor _ in range(600): time.sleep(0.1)"
 AWAITS = "import asyncio\nPath('begun').touch()\nawait asyncio.sleep(60)"
 DEAF = """
 import time
