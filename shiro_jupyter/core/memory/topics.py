@@ -22,6 +22,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import PathRefused
+from ..workspace.paths import OPEN_PLAIN
 from .index import ABOUT, is_topic_name
 
 READ = 200_000  # bytes of a topic; what comes after is not read
@@ -32,14 +33,6 @@ _FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
 _FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
 _BLOCK_SCALARS = ("|", ">", "|-", ">-")
-# Absent on Windows, where opening never follows into a FIFO or a device file anyway.
-_OPEN = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 @dataclass(frozen=True)
@@ -79,7 +72,7 @@ def read_topic(folder: Path, name: str, *, uid: int | None = None) -> Topic | No
     path = folder / name
     try:
         _check(path.lstat(), name, uid)
-        handle = os.open(path, _OPEN)
+        handle = os.open(path, OPEN_PLAIN)
         with os.fdopen(handle, "rb") as file:
             _check(os.fstat(handle), name, uid)
             data = file.read(READ)

@@ -10,8 +10,9 @@ from typing import BinaryIO
 from ..errors import PathRefused, ToolFailed
 from .project import Project
 
-# Absent on Windows, where opening never follows into a FIFO or a device file anyway.
-_OPEN = (
+# How to open a regular file and nothing else. What Windows does not have it does not need: opening
+# never follows into a FIFO or a device file there.
+OPEN_PLAIN = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -65,7 +66,7 @@ def open_regular(project: Project, path: Path) -> BinaryIO:
         before = path.lstat()
         _refuse_irregular(before.st_mode, name)
         recheck(project, path)
-        handle = os.open(path, _OPEN)
+        handle = os.open(path, OPEN_PLAIN)
     except (FileNotFoundError, NotADirectoryError):
         raise ToolFailed(f"There is no file {name}.") from None
     except OSError as error:
