@@ -287,7 +287,8 @@ def test_it_returns_when_the_command_ends_and_the_background_lives_on(
     started = time.monotonic()
     done = asyncio.run(run())
     assert (done.exit_code, done.timed_out) == (0, False)
-    assert "ok\n" in done.output
+    # A flood on both sides of the word pushes it out of the two ends that are kept.
+    assert "ok\n" in (done.file.read_text() if done.file else done.output)
     assert not gone(tmp_path / "pid")
     processes.end_all()
     assert gone(tmp_path / "pid")
