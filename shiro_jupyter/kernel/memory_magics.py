@@ -170,7 +170,7 @@ class MemoryMagics:
 class _Taken(NamedTuple):
     text: str
     scope: Scope = "project"
-    kind: Kind = "fact"
+    kind: Kind | None = None
     replaces: str = ""
     keep_both: bool = False
 

@@ -66,6 +66,16 @@ def test_the_same_again_is_said_and_changes_nothing(memory: Memory) -> None:
     assert event is None
 
 
+def test_the_kind_of_what_is_replaced_stays_unless_one_is_given(memory: Memory) -> None:
+    remember_line(memory, "gotcha use pnpm")
+    (old,) = memory.entries()
+    said, _ = remember_line(memory, f"--replaces {old.entry.id} use yarn")
+    assert said.startswith("Remembered as gotcha: use yarn")
+    (found,) = memory.entries()
+    said, _ = remember_line(memory, f"fact --replaces {found.entry.id} use uv")
+    assert said.startswith("Remembered as fact: use uv") and "in place of: use yarn" in said
+
+
 @pytest.mark.parametrize("line", ["", "  ", "decision", "--global", "--", "--gobal x"])
 def test_remember_without_a_text_says_how(memory: Memory, line: str) -> None:
     with pytest.raises(UsageError, match=r"%remember \[fact\|decision"):

@@ -94,7 +94,7 @@ class Memory:
     def remember(
         self,
         text: str,
-        kind: Kind = "fact",
+        kind: Kind | None = None,
         scope: Scope = "project",
         *,
         tags: Iterable[str] = (),
@@ -113,13 +113,13 @@ class Memory:
         file cannot be used. Nothing is ever cut or evicted to make room.
         """
         self.caps.check(text, self.project.memory_dir)
-        entry = compose(text, self.clock.now(), kind, tags, topic, about)
+        entry = compose(text, self.clock.now(), kind or "fact", tags, topic, about)
         refuse_secret(entry.said)
         topic = entry.topic
         old = None
         if replaces.strip():
             old = pick(self._found(scope), replaces, whole=True).entry
-            entry = _in_place_of(old, entry)
+            entry = _in_place_of(old, entry, kind or old.kind)
         same: list[Entry] = []
 
         def change(index: Index) -> Index:
@@ -341,13 +341,13 @@ def _most_recalled(found: Iterable[Found]) -> list[Line]:
     return [Line(each.entry, accepted=each.accepted) for each in ranked]
 
 
-def _in_place_of(old: Entry, new: Entry) -> Entry:
+def _in_place_of(old: Entry, new: Entry, kind: Kind) -> Entry:
     """With what the new one does not say anew, and what a person wrote into the comment."""
     parts = [part.strip() for part in old.about.split(";")]
     by_hand = [part for part in parts if part.partition(":")[0].strip() not in ABOUT]
     return replace(
         new,
-        kind=old.kind if new.kind == "fact" else new.kind,
+        kind=kind,
         tags=new.tags or old.tags,
         topic=new.topic or old.topic,
         about="; ".join(filter(None, [new.about, *by_hand])),

@@ -23,7 +23,7 @@ About = Callable[[str], Mapping[str, Sequence[str]]]
 
 class RememberParameters(Parameters):
     text: str = Field(description="One line, best under 120 characters.")
-    kind: Kind = "fact"
+    kind: Kind | None = Field(None, description="Left out: fact, or that of the one replaced.")
     scope: Scope = Field("project", description="global: about the person, in every project.")
     tags: list[Annotated[str, Field(max_length=60)]] = Field(
         default=[], max_length=8, description="Words that name the work it matters for."

@@ -298,6 +298,8 @@ def test_what_the_new_text_does_not_say_anew_stays(make_memory: MakeMemory) -> N
     memory.remember("dates are ISO (see d.md) #iso", "decision", replaces="dates are ISO")
     line = "(decision) dates are ISO (see d.md) #iso <!-- ask Ann: she knows -->"
     assert path.read_text() == f"- [2026-11-30 09:00:02] {line}\n"
+    memory.remember("dates are US", "fact", replaces="dates are ISO")
+    assert "] dates are US (see d.md) #iso <!--" in path.read_text()
 
 
 def test_a_curated_index_takes_the_place_of_what_it_was_made_from(make_memory: MakeMemory) -> None:

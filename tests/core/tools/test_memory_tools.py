@@ -50,12 +50,13 @@ def test_a_memory_is_recorded_with_what_was_worked_on(bench: Bench, memory: Memo
 def test_another_claim_about_the_same_is_answered_with_the_one_there_is(
     bench: Bench, memory: Memory
 ) -> None:
-    old = memory.remember("orders.csv dates are day-first").entry
+    old = memory.remember("orders.csv dates are day-first", "gotcha").entry
     with pytest.raises(MemoryClose, match=old.id):
         bench.run(remember(memory), text="orders.csv dates are month-first")
     said = bench.run(remember(memory), text="orders.csv dates are month-first", replaces=old.id)
     assert "In place of: orders.csv dates are day-first" in said.text
-    assert [each.entry.text for each in memory.entries()] == ["orders.csv dates are month-first"]
+    (found,) = memory.entries()
+    assert (found.entry.kind, found.entry.text) == ("gotcha", "orders.csv dates are month-first")
     bench.run(remember(memory), text="orders.csv dates are day-first", keep_both=True)
     assert len(memory.entries()) == 2
 
