@@ -220,7 +220,7 @@ def test_a_note_is_kept_shown_listed_and_closed(kernel: Kernel, project: Path) -
     done = kernel.run("%shiro /session-notes done", stdin=str).stdout
     assert done == f"Archived: {path}. The next update starts a new note.\n"
     wrong = kernel.run("%shiro /session-notes done", stdin=str).stream("stderr")
-    assert wrong == "This session has no active note.\n"
+    assert wrong == "This session has no active note; the next update makes one.\n"
     ask(kernel, "%shiro work")
     assert len(list((project / ".shiro" / "notes").glob("*.md"))) == 2
 

@@ -5,18 +5,22 @@ A write happens under a lock, to a temporary file, and only if nobody saved the 
 
 from __future__ import annotations
 
-import stat
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import StorageError
-from ..workspace.files import ensure_project_store, locked, make_folder, write_atomic
+from ..workspace.files import (
+    ensure_project_store,
+    make_folder,
+    read_plain,
+    refuse_link,
+    retried,
+    write_atomic,
+)
 from ..workspace.project import Project
 from .index import Index
-
-READABLE = 2_000_000  # bytes; a larger file is no index
-TRIES = 20  # of a write that a person's own saves keep overtaking
 
 
 @dataclass(frozen=True)
@@ -28,22 +32,13 @@ class IndexFile:
 
     def read(self) -> Index:
         """Empty where there is no file. Raises `StorageError` for one that cannot be used."""
-        path = self.path
         if self.project and self.project.store_is_foreign:
             return Index()
-        try:
-            if self.project and path.resolve() != path:
-                raise StorageError(f"{path} leads elsewhere by a link; make it a plain file.")
-            known = path.stat()
-            if not stat.S_ISREG(known.st_mode) or known.st_size > READABLE:
-                raise StorageError(f"{path} is no memory index: no plain file, or far too large.")
-            raw = path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return Index()
-        except (OSError, RuntimeError) as error:
-            raise StorageError(f"{path} cannot be read: {error}.") from error
+        if self.project:
+            refuse_link(self.path)
+        raw = read_plain(self._real) or b""
         if b"\0" in raw or raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise StorageError(f"{path} is not UTF-8 text; save it as UTF-8.")
+            raise StorageError(f"{self.path} is not UTF-8 text; save it as UTF-8.")
         return Index(raw)
 
     def edit(self, change: Callable[[Index], Index]) -> list[str]:
@@ -51,24 +46,25 @@ class IndexFile:
 
         `change` is called again on the newer text where a person saved the file meanwhile.
         """
-        path, project = self.path, self.project
-        if project and project.store_is_foreign:
-            raise StorageError(f"{project.store} belongs to another user; nothing is written.")
         before = self.read()
         if change(before) is before:
             return []
-        if project:
-            notes = [ensure_project_store(project)]
-        else:
-            notes = []
-            make_folder(path.parent, private=True)
-            path = path.resolve()  # a person may link their own file from elsewhere
-        with locked(path):
-            for _ in range(TRIES):
-                before = self.read()
-                after = change(before)
-                if after is before or write_atomic(
-                    path, after.raw, private=project is None, expected=before.raw
-                ):
-                    return [note for note in notes if note]
-        raise StorageError(f"{path} is being saved over and over; try again.")
+        notes = [ensure_project_store(self.project)] if self.project else []
+        private = self.project is None
+        make_folder(self.path.parent, private=private)
+        path = self._real
+
+        def attempt() -> list[str] | None:
+            before = self.read()
+            after = change(before)
+            written = after is before or write_atomic(
+                path, after.raw, private=private, expected=before.raw
+            )
+            return [note for note in notes if note] if written else None
+
+        return retried(path, attempt)
+
+    @property
+    def _real(self) -> Path:
+        """A person may link their own file from elsewhere; in a project no link is followed."""
+        return self.path if self.project else Path(os.path.realpath(self.path))

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import StorageError
-from ..workspace.files import append, locked, make_folder
+from ..workspace.files import append, locked, make_folder, told
 
 _HASH = re.compile(rb"[0-9a-f]{64}")
 
@@ -58,14 +58,9 @@ class Own:
         return len(fresh)
 
     def _ends(self) -> bool:
-        try:
+        with told("read", self.path), suppress(FileNotFoundError):
             return self.path.read_bytes()[-1:] in (b"", b"\n")
-        except FileNotFoundError:
-            return True
-        except OSError as error:
-            raise StorageError(
-                f"{self.path} cannot be read ({error.strerror}); make it a plain file of yours."
-            ) from error
+        return True
 
 
 def hash_of(text: str) -> str:

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from ..errors import PathRefused
-from ..workspace.paths import OPEN_PLAIN
+from ..errors import PathRefused, StorageError
+from ..workspace.files import read_plain
 from .index import ABOUT, is_topic_name
 
 READ = 200_000  # bytes of a topic; what comes after is not read
@@ -69,18 +68,12 @@ def read_topic(folder: Path, name: str, *, uid: int | None = None) -> Topic | No
         )
     if uid is None:
         uid = os.getuid() if hasattr(os, "getuid") else None
-    path = folder / name
     try:
-        _check(path.lstat(), name, uid)
-        handle = os.open(path, OPEN_PLAIN)
-        with os.fdopen(handle, "rb") as file:
-            _check(os.fstat(handle), name, uid)
-            data = file.read(READ)
-    except (FileNotFoundError, NotADirectoryError):
+        data = read_plain(folder / name, head=READ, owner=uid)
+    except StorageError as error:
+        raise PathRefused(str(error)) from None
+    if data is None:
         return None
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise PathRefused(f"The topic {name} cannot be read ({reason}); mend the file.") from None
     if b"\0" in data:
         raise PathRefused(f"The topic {name} is not UTF-8 text; save it as UTF-8.")
     return parse_topic(name, data.decode("utf-8-sig", "replace"))
@@ -118,13 +111,6 @@ def topics_of(folder: Path) -> tuple[str, ...]:
             )
     except OSError:
         return ()
-
-
-def _check(known: os.stat_result, name: str, uid: int | None) -> None:
-    if not stat.S_ISREG(known.st_mode):
-        raise PathRefused(f"The topic {name} is no plain file; links are not followed.")
-    if uid is not None and known.st_uid != uid:
-        raise PathRefused(f"The topic {name} belongs to another user; it is not read.")
 
 
 def _fields(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:

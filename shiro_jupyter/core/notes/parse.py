@@ -72,7 +72,7 @@ def front_of(text: str, known: Note) -> Note | None:
         known,
         status=status,
         session=fields.get("session", ""),
-        created=fields.get("created", ""),
+        created=fields.get("created") or known.created,
         updated=fields.get("updated", ""),
         notebook=fields.get("notebook", ""),
         others=tuple(others),

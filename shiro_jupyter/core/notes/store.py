@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import secrets
-import stat
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,14 @@ from typing import Any
 
 from ..errors import NoteRefused, StorageError
 from ..workspace.clock import Clock
-from ..workspace.files import ensure_project_store, locked, write_atomic
+from ..workspace.files import (
+    ensure_project_store,
+    read_plain,
+    refuse_link,
+    retried,
+    told,
+    write_atomic,
+)
 from ..workspace.project import Project
 from ..workspace.text import decode
 from ..workspace.threads import in_thread
@@ -25,8 +32,6 @@ from . import budget
 from .note import Edit, Note, Section, edited, slug_of, title_of
 from .parse import body_of, front_of, parse
 
-READABLE = 2_000_000  # bytes; a larger file is no note
-TRIES = 20  # of a write that a person's own saves keep overtaking
 STAMP = "%Y-%m-%d %H:%M:%S"
 _NAME = re.compile(r"\d{4}-\d\d-\d\d-.*-([0-9a-f]{8})\.md", re.DOTALL)
 
@@ -112,7 +117,7 @@ class Notes:
         try:
             for path in self._paths():
                 try:
-                    if not self._read(path).whole:
+                    if (kept := self._read(path)) and not kept.whole:
                         found.append(
                             f"{path} has lost its front matter and is no session's note; put "
                             "back the lines between --- and ---, or remove it."
@@ -139,17 +144,21 @@ class Notes:
     def done(self) -> Updated:
         """Archive the active note, its body byte for byte as it is; the next update starts
         another one. Raises `NoteRefused` where there is none."""
-        if not self.active():
-            raise NoteRefused("This session has no active note.")
-        with locked(self._lock):
-            for _ in range(TRIES):
-                kept = self.active()
-                if not kept:
-                    raise NoteRefused("The note was archived meanwhile.")
-                if done := self._archived(kept):
-                    self._log(done, "done")
-                    return Updated(done, kept.path)
-        raise _overtaken(self._folder)
+
+        def current() -> Kept:
+            if kept := self.active():
+                return kept
+            raise NoteRefused("This session has no active note; the next update makes one.")
+
+        def attempt() -> Updated | None:
+            kept = current()
+            note = self._archived(kept)
+            return Updated(note, kept.path) if note else None
+
+        current()  # else a folder would be made for nothing
+        done = retried(self._folder, attempt)
+        self._log(done.note, "done")
+        return done
 
     async def fit(self, ask: budget.Ask | None) -> tuple[str, ...]:
         """Bring a note over its budget back under it; sentences on what was done or not.
@@ -170,7 +179,7 @@ class Notes:
 
         def shortened(now: Note) -> Note:
             if now != note:
-                raise NoteRefused("The note was changed meanwhile.")
+                raise NoteRefused("The note was changed meanwhile; update it again.")
             return fitted.note
 
         try:
@@ -198,10 +207,6 @@ class Notes:
         return self.project.notes_dir
 
     @property
-    def _lock(self) -> Path:
-        return self._folder / ".notes"
-
-    @property
     def _notebook(self) -> str:
         notebook, root = self.project.notebook, self.project.root
         if not notebook:
@@ -212,33 +217,33 @@ class Notes:
     def _write(self, change: Callable[[Note], Note], first: Note) -> Updated:
         """Replace the active note by what `change` makes of it, or of `first` where there is
         none; called again on the newer text where a person saved the file meanwhile."""
-        if self.project.store_is_foreign:
-            raise StorageError(f"{self.project.store} belongs to another user; nothing is written.")
         kept = self.active()
         change(kept.read[0] if kept else first)  # what is refused makes no file
         place = ensure_project_store(self.project)
-        with locked(self._lock):
-            for _ in range(TRIES):
-                everything = self._all()
-                kept = self._active(everything)
-                note, repairs = kept.read if kept else (self._begun(first, everything), ())
-                note = replace(
-                    change(note),
-                    session=self.session,
-                    notebook=self._notebook,
-                    updated=self._stamp(),
-                )
-                if kept and not self._archive_others(everything, kept):
-                    continue
-                path = kept.path if kept else self._path(note)
-                data = note.render().encode()
-                if write_atomic(path, data, expected=kept.raw if kept else b""):
-                    self._last = note.id
-                    said = [place] if place else []
-                    if repairs:
-                        said.append(f"The note {path.name} was repaired: {' '.join(repairs)}")
-                    return Updated(note, path, tuple(said))
-        raise _overtaken(self._folder)
+
+        def attempt() -> Updated | None:
+            everything = self._all()
+            kept = self._active(everything)
+            note, repairs = kept.read if kept else (self._begun(first, everything), ())
+            note = replace(
+                change(note),
+                session=self.session,
+                notebook=self._notebook,
+                updated=self._stamp(),
+            )
+            if kept and not self._archive_others(everything, kept):
+                return None
+            path = kept.path if kept else self._path(note)
+            data = note.render().encode()
+            if not write_atomic(path, data, expected=kept.raw if kept else b""):
+                return None
+            self._last = note.id
+            said = [place] if place else []
+            if repairs:
+                said.append(f"The note {path.name} was repaired: {' '.join(repairs)}")
+            return Updated(note, path, tuple(said))
+
+        return retried(self._folder, attempt)
 
     def _active(self, everything: list[Kept]) -> Kept | None:
         mine = [each for each in everything if self._is_mine(each)]
@@ -289,39 +294,30 @@ class Notes:
         folder = self._folder
         if self.project.store_is_foreign:
             return []
-        try:
-            if folder.resolve() != folder:
-                raise StorageError(f"{folder} leads elsewhere by a link; make it a plain folder.")
+        refuse_link(folder)
+        with told("read", folder), suppress(FileNotFoundError):
             return sorted(each for each in folder.iterdir() if _NAME.fullmatch(each.name))
-        except FileNotFoundError:
-            return []
-        except (OSError, RuntimeError) as error:
-            raise StorageError(f"{folder} cannot be read: {error}.") from error
+        return []
 
     def _all(self) -> list[Kept]:
         """Every note that can be read; `problems` tells the others."""
         found = []
         for path in self._paths():
-            try:
-                found.append(self._read(path))
-            except StorageError:
-                continue
+            with suppress(StorageError):
+                if kept := self._read(path):
+                    found.append(kept)
         return found
 
-    def _read(self, path: Path) -> Kept:
-        try:
-            known = path.lstat()
-            if not stat.S_ISREG(known.st_mode) or known.st_size > READABLE:
-                raise StorageError(f"{path} is no session note: no plain file, or far too large.")
-            raw = path.read_bytes()
-        except OSError as error:
-            raise StorageError(f"{path} cannot be read: {error}.") from error
+    def _read(self, path: Path) -> Kept | None:
+        raw = read_plain(path)
+        if raw is None:
+            return None
         decoded = decode(raw)
         if decoded is None or decoded.lossy:
             raise StorageError(f"{path} is no text; save it as UTF-8.")
         named = _NAME.fullmatch(path.name)
         assert named
-        bare = Note(named[1])
+        bare = Note(named[1], created=path.name[:10])
         front = front_of(decoded.text, bare)
         return Kept(path, raw, decoded.text, front or bare, whole=front is not None)
 
@@ -335,7 +331,3 @@ class Notes:
 
 def _age(kept: Kept) -> tuple[str, str]:
     return kept.front.updated, kept.path.name
-
-
-def _overtaken(path: Path) -> StorageError:
-    return StorageError(f"{path} is being saved over and over; try again.")

@@ -1,6 +1,7 @@
-"""The only module that writes files: atomically, or by appending, under a lock where asked.
+"""The only module that writes files: atomically, or by appending, under a lock where asked; and
+that reads what people edit.
 
-Every function raises `StorageError` with the path and the system's reason.
+Every function raises `StorageError` with the path, the system's reason and what to do.
 """
 
 from __future__ import annotations
@@ -8,16 +9,21 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from io import FileIO
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import StorageError
+from .paths import OPEN_PLAIN
 from .project import Project
+
+T = TypeVar("T")
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 LOCK_PATIENCE = 10.0  # seconds to wait for another process
@@ -27,6 +33,8 @@ LOCK_STALE = 5.0
 # A person's editor may save in place: it truncates the file, then writes. An empty file may be one
 # half saved, and whoever had a file open when it was replaced still writes to the one nobody sees.
 EMPTY_PATIENCE, LATE_PATIENCE = 0.5, 0.003  # seconds to wait for either
+TRIES = 20  # of a write that a person's own saves keep overtaking
+READABLE = 2_000_000  # bytes; a larger file is no text of ours
 # What git passes over in `.shiro`: notes, and what a killed process leaves behind.
 IGNORED = b"notes/\n.*.tmp\n*.lock*\n*.bak\n"
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -45,7 +53,7 @@ def write_atomic(
     place and the write come across each other, the file holds what was saved, and False is
     returned; what is appended at that moment is kept. An empty file is filled in place.
     """
-    with _told("write", path):
+    with told("write", path):
         make_folder(path.parent, private=private)
         try:
             known = path.lstat()
@@ -59,7 +67,7 @@ def write_atomic(
                 return False
             _rewrite(path, data)
             return True
-        temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
+        temporary = _temporary(path)
         mode = PRIVATE_FILE if private or regular else 0o666
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
         try:
@@ -73,19 +81,21 @@ def write_atomic(
             with _open_old(path, expected) or nullcontext() as old:
                 appeared = not (known or expected is None) and path.exists()
                 if appeared or not _holds(path, expected):
-                    temporary.unlink()
+                    temporary.unlink(missing_ok=True)
                     return False
                 temporary.replace(path)
                 _sync_folder(path.parent)
                 return not (old and expected) or _keep_late(old, path, data, expected)
-        except BaseException:
+        except BaseException as error:
             temporary.unlink(missing_ok=True)
+            if isinstance(error, FileNotFoundError) and expected is not None:
+                return False  # who took our lock for a dead one's took it for what that left
             raise
 
 
 def append(path: Path, data: bytes, *, private: bool = False) -> None:
     """Add to the end of a file, all or nothing where the file system lets us take back."""
-    with _told("write", path):
+    with told("write", path):
         make_folder(path.parent, private=private)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY | _NOFOLLOW
         handle = os.open(path, flags, PRIVATE_FILE if private else 0o666)
@@ -105,7 +115,7 @@ def append(path: Path, data: bytes, *, private: bool = False) -> None:
 
 def make_folder(path: Path, *, private: bool = False) -> None:
     """The folder and its parents; those made here are the user's alone where `private`."""
-    with _told("make the folder", path):
+    with told("make the folder", path):
         missing = []
         for folder in (path, *path.parents):
             if folder.exists():
@@ -120,15 +130,64 @@ def make_folder(path: Path, *, private: bool = False) -> None:
 def ensure_project_store(project: Project) -> str:
     """Make `.shiro` ready for a first write; the sentence to tell, empty where it was ready."""
     store = project.store
+    if project.store_is_foreign:
+        raise StorageError(
+            f"{store} belongs to another user, so nothing is written; work in a folder of your own."
+        )
+    refuse_link(store)
+    make_folder(store)
     ignore = store / ".gitignore"
-    with _told("use", store):
-        if store.is_symlink() or (store.exists() and not store.is_dir()):
-            raise StorageError(f"{store} is a link or a file; make it a plain folder.")
+    with told("use", store):
         if ignore.exists():
             return ""
-    make_folder(store)
     write_atomic(ignore, IGNORED)
     return f"Keeping this project's memory and notes in {store} (git ignores notes/ there)."
+
+
+def refuse_link(path: Path) -> None:
+    """Raises `StorageError` where any part of an absolute path is a link."""
+    if Path(os.path.realpath(path)) != path:
+        raise StorageError(f"{path} leads elsewhere by a link; take the link away.")
+
+
+def read_plain(path: Path, *, head: int | None = None, owner: int | None = None) -> bytes | None:
+    """All of a regular file, or its first `head` bytes; None where there is no file.
+
+    Nothing else is opened, which might never end, and no link is followed. `owner` is the only
+    user whose file is read, where given.
+    """
+    with told("read", path):
+        try:
+            _refuse_odd(path, path.lstat(), owner)
+            with os.fdopen(os.open(path, OPEN_PLAIN), "rb") as file:
+                _refuse_odd(path, os.fstat(file.fileno()), owner)
+                data = file.read(head or READABLE + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+    if len(data) > READABLE:
+        size = READABLE // 1_000_000
+        raise StorageError(f"{path} is larger than {size} MB; move what it holds to other files.")
+    return data
+
+
+def _refuse_odd(path: Path, known: os.stat_result, owner: int | None) -> None:
+    if not stat.S_ISREG(known.st_mode):
+        raise StorageError(f"{path} is no plain file; put one in its place, and no link.")
+    if owner is not None and known.st_uid != owner:
+        raise StorageError(f"{path} belongs to another user; put a file of your own in its place.")
+
+
+def retried(path: Path, attempt: Callable[[], T | None]) -> T:
+    """What `attempt` makes of a file, or of those in a folder, under its lock.
+
+    It reads, and writes what it read only if that stands yet; where a person's save came first
+    it gives None, and is called again.
+    """
+    with locked(path):
+        for _ in range(TRIES):
+            if (done := attempt()) is not None:
+                return done
+    raise StorageError(f"{path} is being saved over and over; let that end and try again.")
 
 
 @contextmanager
@@ -141,12 +200,13 @@ def locked(
 ) -> Iterator[None]:
     """Hold `<path>.lock` against other threads, processes and machines.
 
-    A lock file made with O_EXCL, which NFS honours, rather than `flock`, which it may not. Hold
-    it for one read and write, never while waiting for a person.
+    `path` is a file, or a folder for all files in it. A lock file made with O_EXCL, which NFS
+    honours, rather than `flock`, which it may not. Hold it for one read and write, never while
+    waiting for a person.
     """
     lock = path.with_name(path.name + ".lock")
     token = secrets.token_hex(8).encode()
-    with _told("lock", path):
+    with told("lock", path):
         make_folder(path.parent)
         next_look = time.monotonic()
         deadline = next_look + patience
@@ -154,8 +214,8 @@ def locked(
             now = time.monotonic()
             if now >= next_look:  # a look makes a file: rarely
                 next_look = now + 1.0
-                if _is_stale(lock, stale):
-                    _break(lock, stale)
+                if _are_stale([lock], stale):
+                    _break(path, lock, stale)
                     continue
             if now > deadline:
                 raise StorageError(
@@ -183,13 +243,13 @@ def _create(lock: Path, token: bytes) -> bool:
     return True
 
 
-def _is_stale(lock: Path, stale: float) -> bool:
-    """Judged by a file made just now beside it: clocks of two machines may differ."""
+def _are_stale(files: Sequence[Path], stale: float) -> bool:
+    """Judged by a file made just now beside them: clocks of two machines may differ."""
     try:
-        then = lock.lstat().st_mtime
+        then = max(each.lstat().st_mtime for each in files)
     except FileNotFoundError:
         return False
-    probe = lock.with_name(f".{lock.name}.{secrets.token_hex(6)}.tmp")
+    probe = _temporary(files[0])
     probe.touch(PRIVATE_FILE)
     try:
         return probe.stat().st_mtime - then > stale
@@ -197,19 +257,35 @@ def _is_stale(lock: Path, stale: float) -> bool:
         probe.unlink(missing_ok=True)
 
 
-def _break(lock: Path, stale: float) -> None:
-    """Remove a stale lock, one breaker at a time: judged again under a lock of its own, so that
-    a lock taken since by another process is not removed in its stead."""
+def _break(path: Path, lock: Path, stale: float) -> None:
+    """Remove a stale lock, and what its owner was about to rename when it died.
+
+    One breaker at a time: judged again under a lock of its own, so that a lock taken since by
+    another process is not removed in its stead. What is still being written is no dead one's.
+    """
     breaking = lock.with_name(lock.name + ".breaking")
     if not _create(breaking, b""):
-        if _is_stale(breaking, stale):
+        if _are_stale([breaking], stale):
             breaking.unlink(missing_ok=True)
         return
     try:
-        if _is_stale(lock, stale):
-            lock.unlink(missing_ok=True)
+        left = [lock, *_temporaries(path)]
+        if _are_stale(left, stale):
+            for each in reversed(left):
+                each.unlink(missing_ok=True)
     finally:
         breaking.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
+
+
+def _temporaries(path: Path) -> list[Path]:
+    """Of a file and its locks, or of all files in a folder."""
+    folder, name = (path, ".*") if path.is_dir() else (path.parent, re.escape(path.name[:100]))
+    mine = re.compile(rf"\.{name}(\.lock(\.breaking)?)?\.[0-9a-f]{{12}}\.tmp", re.DOTALL)
+    return [each for each in folder.iterdir() if mine.fullmatch(each.name)]
 
 
 def _holds(path: Path, expected: bytes | None) -> bool:
@@ -292,9 +368,10 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _told(doing: str, path: Path) -> Iterator[None]:
+def told(doing: str, path: Path) -> Iterator[None]:
+    """What the system refuses becomes a `StorageError`."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise StorageError(f"Cannot {doing} {path}: {reason}.") from error
+        raise StorageError(f"Cannot {doing} {path}: {reason}; mend that and try again.") from error

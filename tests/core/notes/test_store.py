@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def test_no_file_is_made_by_looking_nor_by_what_is_refused(desk: Desk) -> None:
     assert notes.active() is None and notes.all() == [] and notes.problems() == []
     with pytest.raises(NoteRefused):
         notes.update("add", "Worklog", "no mark")
-    with pytest.raises(NoteRefused, match="no active note"):
+    with pytest.raises(NoteRefused, match="has no active note; the next update makes one"):
         notes.done()
     assert not (desk.root / ".shiro").exists() and desk.records == []
 
@@ -146,6 +147,26 @@ def test_a_note_without_its_front_matter_is_found_by_who_wrote_it(desk: Desk) ->
     assert notes.problems() == []
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda text: text.partition("---\n# ")[2],
+        lambda text: text.replace("created: 2026-11-30 09:00:01\n", ""),
+        lambda text: text.replace("created: 2026-11-30 09:00:01", "created:"),
+    ],
+    ids=["front matter", "line", "value"],
+)
+def test_the_name_of_the_file_tells_when_a_cut_note_was_made(
+    desk: Desk, cut: Callable[[str], str]
+) -> None:
+    notes = desk.notes()
+    path = notes.update("add", "Worklog", "✓ one").path
+    path.write_text(cut(path.read_text()))
+    assert "created: 20" not in path.read_text()
+    notes.update("add", "Worklog", "✓ two")
+    assert "\ncreated: 2026-11-30\n" in path.read_text()
+
+
 def test_a_save_of_the_person_in_between_is_kept(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,10 +208,10 @@ def test_links_and_what_is_no_file_are_told_and_never_read(desk: Desk, tmp_path:
     os.mkfifo(path.with_name("2026-11-30-pipe-00000007.md"))
     path.with_name("2026-11-30-bytes-00000008.md").write_bytes(b"\0\1")
     assert notes.active() is None
-    assert [each.partition(" is no ")[2][:12] for each in notes.problems()] == [
-        "text; save i",
-        "session note",
-        "session note",
+    assert [each.partition(" is no ")[2] for each in notes.problems()] == [
+        "text; save it as UTF-8.",
+        "plain file; put one in its place, and no link.",
+        "plain file; put one in its place, and no link.",
     ]
     before = outside.read_bytes()
     assert notes.update("add", "Worklog", "✓ two").path != path
@@ -275,6 +296,7 @@ def test_a_merge_that_failed_is_not_tried_at_each_update(desk: Desk) -> None:
 
 WRITER = """
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shiro_jupyter.core.notes.store import Notes

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import stat
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,12 +23,29 @@ from shiro_jupyter.core.workspace.files import (
     LATE_PATIENCE,
     LOCK_PATIENCE,
     LOCK_STALE,
+    READABLE,
+    TRIES,
     append,
     ensure_project_store,
     locked,
+    read_plain,
+    refuse_link,
+    retried,
     write_atomic,
 )
 from shiro_jupyter.core.workspace.project import Project
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "x"
+    path.write_bytes(b"old\n")
+    return path
+
+
+def said(sentence: str) -> AbstractContextManager[object]:
+    """A refusal in exactly these words."""
+    return pytest.raises(StorageError, match=rf"\A{re.escape(sentence)}\Z")
 
 
 def mode_of(path: Path) -> int:
@@ -76,7 +96,7 @@ def test_a_failed_write_keeps_the_old_bytes_and_says_why(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"Cannot write .*x: No space left on device"):
+    with said(f"Cannot write {path}: No space left on device; mend that and try again."):
         write_atomic(path, b"new")
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
@@ -115,11 +135,120 @@ def test_the_first_write_of_a_project_says_where(tmp_path: Path) -> None:
     assert ensure_project_store(project) == ""
 
 
-def test_a_store_that_is_a_link_is_refused(tmp_path: Path) -> None:
+def test_a_store_that_is_no_folder_of_the_user_is_refused(tmp_path: Path) -> None:
+    project = Project(tmp_path.resolve())
+    with said(f"Cannot make the folder {project.store}: Not a directory; mend that and try again."):
+        project.store.touch()
+        ensure_project_store(project)
+    project.store.unlink()
     (tmp_path / "else").mkdir()
-    (tmp_path / ".shiro").symlink_to(tmp_path / "else")
-    with pytest.raises(StorageError, match="link or a file"):
-        ensure_project_store(Project(tmp_path))
+    project.store.symlink_to("else")
+    with said(f"{project.store} leads elsewhere by a link; take the link away."):
+        ensure_project_store(project)
+    with said(
+        f"{project.store} belongs to another user, so nothing is written; work in a folder of "
+        "your own."
+    ):
+        ensure_project_store(replace(project, passed_over=(project.root,)))
+    assert not list((tmp_path / "else").iterdir())
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def test_a_plain_file_is_read_or_its_head(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    assert read_plain(path) is None and read_plain(path / "below") is None
+    path.write_bytes(b"a\r\n\0\xff")
+    assert read_plain(path / "below") is None
+    assert read_plain(path) == b"a\r\n\0\xff" == read_plain(path, owner=os.getuid())
+    assert read_plain(path, head=2) == b"a\r"
+
+
+def test_a_file_as_large_as_is_read_and_one_byte_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"x" * READABLE)
+    assert len(read_plain(path) or b"") == READABLE
+    path.write_bytes(b"x" * (READABLE + 1))
+    with said(f"{path} is larger than 2 MB; move what it holds to other files."):
+        read_plain(path)
+    assert read_plain(path, head=1) == b"x"
+
+
+def test_what_is_no_plain_file_is_never_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(os, "open", lambda *_: pytest.fail("opened"))
+    for path in (tmp_path, tmp_path / "link", tmp_path / "loop", tmp_path / "pipe"):
+        with said(f"{path} is no plain file; put one in its place, and no link."):
+            read_plain(path)
+    path = tmp_path / "file"
+    with said(f"{path} belongs to another user; put a file of your own in its place."):
+        read_plain(path, owner=os.getuid() + 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (os.mkfifo, "{} is no plain file; put one in its place, and no link."),
+        (
+            partial(os.symlink, __file__),
+            "Cannot read {}: Too many levels of symbolic links; mend that and try again.",
+        ),
+    ],
+    ids=["pipe", "link"],
+)
+def test_what_took_the_place_of_a_plain_file_is_not_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], reason: str
+) -> None:
+    real = os.open
+
+    def swapped(*arguments: Any) -> int:
+        path.unlink()
+        make(path)
+        return real(*arguments)
+
+    monkeypatch.setattr(os, "open", swapped)
+    with said(reason.format(path)):
+        read_plain(path)
+
+
+def test_a_link_anywhere_in_a_path_is_refused(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "real").mkdir()
+    refuse_link(root / "real" / "missing.md")
+    (root / "link").symlink_to("real")
+    for path in (root / "link", root / "link" / "missing.md"):
+        with said(f"{path} leads elsewhere by a link; take the link away."):
+            refuse_link(path)
+
+
+# -- writes that others overtake ----------------------------------------------------------
+
+
+def test_a_write_is_tried_again_under_one_lock_until_it_holds(tmp_path: Path) -> None:
+    path, lock = tmp_path / "x", tmp_path / "x.lock"
+    tokens, given = [], iter([None, None, ""])
+
+    def attempt() -> str | None:
+        tokens.append(lock.read_bytes())
+        return next(given)
+
+    assert retried(path, attempt) == ""
+    assert len(tokens) == 3 and len(set(tokens)) == 1 and not lock.exists()
+
+
+def test_saves_that_never_end_are_told(tmp_path: Path) -> None:
+    attempts = list[None]()
+    with said(f"{tmp_path / 'x'} is being saved over and over; let that end and try again."):
+        retried(tmp_path / "x", lambda: attempts.append(None))
+    assert len(attempts) == TRIES and not list(tmp_path.iterdir())
 
 
 def add(path: Path, line: bytes) -> None:
@@ -151,13 +280,6 @@ def moments(monkeypatch: pytest.MonkeyPatch) -> Moments:
     monkeypatch.setattr(Path, "replace", replace)
     monkeypatch.setattr(time, "sleep", lambda seconds: take(moments.waits))
     return moments
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "x"
-    path.write_bytes(b"old\n")
-    return path
 
 
 def test_a_file_in_the_midst_of_a_save_is_waited_for(path: Path, moments: Moments) -> None:
@@ -378,6 +500,91 @@ def test_the_lock_of_a_killed_process_refuses_nobody(tmp_path: Path) -> None:
     os.utime(lock, (time.time() - LOCK_STALE + 0.5, time.time() - LOCK_STALE + 0.5))
     with locked(tmp_path / "x"):
         assert lock.read_bytes() != b"killed"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from shiro_jupyter.core.workspace.files import locked, write_atomic
+path = Path(sys.argv[1])
+os.fsync = lambda handle: os.kill(os.getpid(), 9)
+with locked(path if len(sys.argv) == 2 else path.parent):
+    write_atomic(path, b"never seen")
+"""
+
+
+def killed(*arguments: Path | str) -> None:
+    """A process amid a write."""
+    run = [sys.executable, "-c", KILLED, *arguments]
+    done = subprocess.run(run, cwd=Path(files.__file__).parents[3], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def aged(*paths: Path) -> None:
+    then = time.time() - 60
+    for path in paths:
+        os.utime(path, (then, then))
+
+
+def test_what_a_process_killed_amid_a_write_left_goes_with_its_lock(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_bytes(b"old")
+    killed(path)
+    lock, (left,) = tmp_path / "x.md.lock", tmp_path.glob(".x.md.*.tmp")
+    assert left.read_bytes() == b"never seen"
+    others = [
+        tmp_path / name
+        for name in (
+            f".x.md.more{left.suffixes[-2]}.tmp",
+            f".x.md.more.md{left.suffixes[-2]}.tmp",
+            f".xomd{left.suffixes[-2]}.tmp",
+            ".x.md.draft.tmp",
+            "x.md.0123456789ab.tmp",
+        )
+    ]
+    probe = tmp_path / ".x.md.lock.0123456789ab.tmp"  # of one killed as it looked at the lock
+    for each in (probe, *others):
+        each.touch()
+    aged(lock, probe, *others)
+    # A young one may be a living writer's, and its lock with it.
+    with pytest.raises(StorageError, match="in use"), locked(path, patience=0.05):
+        pass
+    assert lock.exists() and left.exists()
+    aged(left)
+    with locked(path, patience=0.05):
+        assert sorted(tmp_path.iterdir()) == sorted([path, lock, *others])
+    assert path.read_bytes() == b"old"
+
+
+def test_the_lock_of_a_folder_has_what_was_written_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    killed(folder / "a.md", "folder")
+    (left,) = folder.iterdir()
+    (folder / "b.md").touch()
+    aged(left, tmp_path / "notes.lock")
+    with locked(folder, patience=0.05):
+        assert [each.name for each in folder.iterdir()] == ["b.md"]
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_writer_taken_for_dead_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop that was shut amid a write: the lock is another's now, and the temporary gone."""
+    path, real = tmp_path / "x", os.fsync
+
+    def shut(handle: int) -> None:
+        real(handle)
+        monkeypatch.setattr(os, "fsync", real)
+        aged(*tmp_path.iterdir())
+        with locked(path):
+            assert [each.name for each in tmp_path.iterdir()] == ["x.lock"]
+
+    monkeypatch.setattr(os, "fsync", shut)
+    with locked(path):
+        assert not write_atomic(path, b"new", expected=b"")
+        assert write_atomic(path, b"new", expected=b"")
+    assert path.read_bytes() == b"new" and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_lock_lost_meanwhile_is_not_taken_from_its_new_owner(tmp_path: Path) -> None:
