@@ -24,16 +24,16 @@ class Caps:
         """Refuse what is blank, of several lines, or too long; `folder` is for topic files."""
         text = text.strip()
         if not text:
-            raise TextRefused("There is nothing to remember: the text is blank.")
+            raise TextRefused("The text is blank; say what to remember.")
         if "\n" in text or "\r" in text:
             raise TextRefused(
-                f"A memory is one line. Put the detail into a topic file (Markdown in {folder}) "
+                f"A memory is one line; put the detail into a topic file (Markdown in {folder}) "
                 "and remember one line that points at it."
             )
         if len(text) > self.text:
             raise TextRefused(
-                f"A memory is at most {self.text} characters, this is {len(text)}. "
-                f"Put the detail into a topic file (Markdown in {folder})."
+                f"A memory is at most {self.text} characters, this is {len(text)}; put the detail "
+                f"into a topic file (Markdown in {folder})."
             )
         if any(map(_breaks_line, text)):
             raise TextRefused("The text holds control characters; type it again without them.")
@@ -45,8 +45,8 @@ class Caps:
             size > self.bytes and size > len(before.raw)
         ):
             raise TextRefused(
-                f"The {scope} memory is full ({self.entries} memories, {self.bytes // 1000} kB). "
-                "Remove what is stale with %forget, merge what says nearly the same, or move "
+                f"The {scope} memory is full ({self.entries} memories, {self.bytes // 1000} kB); "
+                "remove what is stale with %forget, merge what says nearly the same, or move "
                 "detail to topic files."
             )
         return after
@@ -64,8 +64,8 @@ class Caps:
 def refuse_secret(text: str) -> None:
     if secret := looks_secret(text):
         raise TextRefused(
-            f"The text looks like it holds a secret ({secret}): not recorded. Say where it is "
-            "kept instead."
+            f"The text looks like it holds a secret ({secret}), so it was not recorded; say where "
+            "that is kept instead."
         )
 
 

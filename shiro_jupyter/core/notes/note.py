@@ -124,7 +124,7 @@ def edited(note: Note, edit: Edit, section: Section, text: str) -> Note:
 
 def _added(note: Note, section: Section, text: str) -> Note:
     if not settled(text):
-        raise NoteRefused(f"There is nothing to add to {section}: the text is blank.")
+        raise NoteRefused(f"The text for {section} is blank; say what to add.")
     if section != "Worklog":
         return _joined(note, section, [settled(text)])
     steps = []
@@ -160,12 +160,15 @@ def _without(before: str, text: str, section: Section) -> str:
         same = [at for at, line in enumerate(lines) if text.strip() in line]
         size = 1
     if not same:
-        raise NoteRefused(f"{section} does not hold “{_cut(text.strip())}”; nothing was removed.")
+        raise NoteRefused(
+            f"{section} does not hold “{_cut(text.strip())}”, so nothing was removed; show the "
+            "note and give a part of it."
+        )
     if len(same) > 1:
         found = "\n".join(f"  {_cut(stripped[at])}" for at in same[:CANDIDATES])
         raise NoteRefused(
-            f"{len(same)} places of {section} hold “{_cut(text.strip())}”; nothing was removed. "
-            f"Give more of its text:\n{found}"
+            f"{len(same)} places of {section} hold “{_cut(text.strip())}”, so nothing was removed; "
+            f"give more of its text:\n{found}"
         )
     end = same[0] + size
     while end < len(lines) and _indent(lines[end]) > _indent(lines[same[0]]):
@@ -179,8 +182,8 @@ def _checked(text: str) -> str:
         raise NoteRefused("The text holds control characters; write it again without them.")
     if secret := looks_secret(text):
         raise NoteRefused(
-            f"The text looks like it holds a secret ({secret}): not noted. Say where it is kept "
-            "instead."
+            f"The text looks like it holds a secret ({secret}), so it was not noted; say where "
+            "that is kept instead."
         )
     return text
 
