@@ -52,7 +52,15 @@ def command(
     def register(function: Callable[[Services, str], Outcome]) -> Callable[..., Outcome]:
         name = function.__name__.rstrip("_").replace("_", "-")
         text = (function.__doc__ or "").partition("\n")[0]
-        COMMANDS[name] = Command(name, arguments, text, function)
+
+        def run(services: Services, rest: str) -> Outcome:
+            if rest and not arguments:
+                raise UsageError(
+                    f"/{name} takes no words: type it alone, or ask without the slash."
+                )
+            return function(services, rest)
+
+        COMMANDS[name] = Command(name, arguments, text, run)
         return function
 
     return register

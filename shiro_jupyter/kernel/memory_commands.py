@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..core.errors import NoteRefused, UsageError
 from ..core.events import NotesChanged
 from ..core.memory import compact
 from ..core.memory.found import Found
+from ..core.memory.index import fold
+from ..core.memory.store import Memory
 from ..core.memory.topics import Topic
 from ..core.notes.note import fenced
 from ..core.sessions.log import read_log
@@ -16,7 +18,7 @@ from ..views.document import Block, Line, Table
 from ..views.visible import visible
 from .commands import Outcome, Prompt, ask_in_a_cell, command
 from .main_thread import JobInterrupted
-from .memory_tables import age, memories_table, of_others
+from .memory_tables import age, folding, known_of, of_others, place
 from .said import Said
 from .services import Services
 
@@ -24,19 +26,41 @@ UPDATE = (
     "Bring this session's note up to date with session_notes: corrections of mine first, then what "
     "was done, what was decided and why, and the next step. Answer in one line."
 )
-SHOWN = 20_000  # characters of topics that are asked about at a time
+SHOWN = 20_000  # characters of a topic that is asked about
+SHOWN_LINES = 40  # asked about at a time, and a topic longer than that
+YES, NO = ("y", "yes"), ("n", "no")
 NOTE_USES = ("list", "update", "history", "done")
 
 
-@command()
+@command("[WORDS]")
 def notes(services: Services, rest: str) -> Said:
-    """all memories, newest first: their use, and what is stale or points at nothing"""
+    """all memories, or those with the words, newest first: their use, what is stale or missing"""
     memory = services.memory
-    found = memory.entries(tables=services.remembered.tables())
+    every = memory.entries(tables=services.remembered.tables())
     amiss = [Line(sentence) for sentence in memory.problems()]
-    if not found:
+    if not every:
         return [Line("Nothing recorded yet. Record with %remember TEXT."), *amiss]
-    return [*memories_table(found, services.clock.now()), *amiss]
+    found = [each for each in every if _holds(each, rest)]
+    if not found:
+        return [
+            Line(f"None of {len(every)} memories holds “{rest}”: %shiro /notes lists all."),
+            *amiss,
+        ]
+    said = f"{len(found)} of {len(every)}" if rest else f"{len(every)}"
+    if not all(each.accepted for each in found):
+        amiss.append(Line("%shiro /trust memory shows what others wrote, and accepts it as yours."))
+    return [
+        Line(f"{said} {'memory' if len(every) == 1 else 'memories'}{known_of(found)}."),
+        *amiss,
+        *folding(found, services.clock.now()),
+    ]
+
+
+def _holds(found: Found, words: str) -> bool:
+    """Whether each of the words stands in its row."""
+    entry = found.entry
+    row = fold(" ".join([entry.id, entry.kind, *found.notes, entry.said]))
+    return all(fold(word) in row for word in words.split())
 
 
 @command()
@@ -54,10 +78,10 @@ async def _merged(services: Services) -> Said:
     reply = await services.answer(compact.prompt_for(merging, store.caps))
     merge = compact.merged(reply, before, merging, store.caps)
     ask = f"{len(merge.gone)} memories become {len(merge.made)}. Write it? [y]es / [n]o: "
-    if not await _agreed(services, f"{merge.diff()}\n{ask}"):
+    if await _answer(services, f"{merge.diff()}\n{ask}") not in YES:
         return "Nothing was changed."
     backup = store.rewrite(merge.on)
-    return f"Merged; what was there before is kept in {backup}."
+    return f"Merged; what was there before is kept in {place(store, backup)}."
 
 
 @command("memory")
@@ -73,51 +97,75 @@ def trust(services: Services, rest: str) -> Outcome:
 
 
 async def _trusted(services: Services, found: Sequence[Found]) -> Said:
-    path = services.memory.path()
-    topics, left = _fitting({e.topic.name: e.topic for e in found if e.topic and not e.own_topic})
-    shown = [replace(e, topic=None) if e.topic and e.topic.name in left else e for e in found]
-    texts = {path: [each.line for each in reversed(found) if not each.own_line]}
-    texts |= {path.with_name(each.name): each.text.split("\n") for each in topics}
-    lines = [
-        line
-        for place, added in texts.items()
-        if added
-        for line in (f"In {place}, written by others:", *(f"+ {each}" for each in added))
-    ]
+    """Accepted is what stands right above a yes, and nothing else."""
+    memory, taken = services.memory, list[Found]()
+    parts, left = _parts(found)
+    said = []
     if left:
-        lines.append(
-            f"Too long to be shown here, and left out: {', '.join(left)}. Of topics {SHOWN:,} "
-            "characters are shown at a time: ask again, or split a longer one."
+        said.append(f"Left out, over {SHOWN:,} characters: {', '.join(left)}. Split it to see it.")
+    for number, part in enumerate(parts, 1):
+        more = number < len(parts)
+        ask = f"{of_others(part)}{f', part {number} of {len(parts)}' if len(parts) > 1 else ''}. "
+        ask += f"Take exactly these as yours? [y]es / [n]o{' / [s]top' if more else ''}: "
+        answer = await _answer(services, f"{_added(memory, part)}\n\n{ask}")
+        if answer in YES:
+            services.remembered.accept(part)
+            taken += part
+        elif answer not in NO:
+            break
+    said.append(f"Accepted {of_others(taken)} as yours." if taken else "Nothing was accepted.")
+    return "\n".join(said)
+
+
+def _parts(found: Sequence[Found]) -> tuple[list[list[Found]], list[str]]:
+    """What is to be accepted, in parts that are shown at a time, in the order of the file; and
+    the topics that are too long for that. A topic goes with the first line that points at it."""
+    parts: list[list[Found]] = []
+    topics: dict[str, bool] = {}  # whether it can be shown
+    room = 0
+    for each in reversed(found):
+        topic = None if each.own_topic else each.topic
+        if topic and topic.name in topics:
+            topic = None
+        elif topic:
+            topics[topic.name] = len(topic.text) <= SHOWN
+            topic = topic if topics[topic.name] else None
+        lines = (not each.own_line) + (len(_lines(topic)) if topic else 0)
+        if not lines:
+            continue
+        if lines > room:
+            parts.append([])
+            room = SHOWN_LINES
+        parts[-1].append(replace(each, topic=topic))
+        room -= lines
+    return parts, [name for name, fits in topics.items() if not fits]
+
+
+def _added(memory: Memory, part: Sequence[Found]) -> str:
+    """The lines and topics as those of a diff, by their files."""
+    index = memory.path()
+    texts = {index: [each.line for each in part if not each.own_line]}
+    texts |= {index.with_name(e.topic.name): _lines(e.topic) for e in part if e.topic}
+    return "\n\n".join(
+        "\n".join(
+            [f"In {place(memory, path)}, written by others:", *(f"+ {line}" for line in lines)]
         )
-    number = of_others(shown)
-    if not number:
-        return visible("\n".join(lines))
-    ask = f"{number} in all. Take exactly these as yours? [y]es / [n]o: "
-    if not await _agreed(services, "\n".join([*lines, ask])):
-        return "Nothing was accepted."
-    services.remembered.accept(shown)
-    return f"Accepted {number} as yours."
+        for path, lines in texts.items()
+        if lines
+    )
 
 
-def _fitting(topics: Mapping[str, Topic]) -> tuple[list[Topic], list[str]]:
-    """Those that can be shown whole, and the names of those that cannot."""
-    room, fitting, left = SHOWN, [], []
-    for name, topic in topics.items():
-        if len(topic.text) <= room:
-            room -= len(topic.text)
-            fitting.append(topic)
-        else:
-            left.append(name)
-    return fitting, left
+def _lines(topic: Topic) -> list[str]:
+    return topic.text.removesuffix("\n").split("\n")
 
 
-async def _agreed(services: Services, text: str) -> bool:
-    """Whether the person says yes to the last line of the text."""
+async def _answer(services: Services, text: str) -> str:
+    """What the person answers to the last line of the text; "" where they do not."""
     try:
         said = await services.typed(visible(text))
     except (JobInterrupted, EOFError):
-        return False
-    return said.strip().casefold() in ("y", "yes")
+        return ""
+    return said.strip().casefold()
 
 
 @command("[list|update|history|done]")
@@ -150,7 +198,7 @@ def _listed(services: Services) -> Said:
         for each in found
         for note, _ in [each.read]
     )
-    return [Table(("id", "status", "updated", "title", "file"), rows), *amiss]
+    return [*amiss, Table(("id", "status", "updated", "title", "file"), rows, main=3)]
 
 
 def _history(services: Services) -> Said:
@@ -161,7 +209,9 @@ def _history(services: Services) -> Said:
     changes = services.remembered.notes.history(read_log(path).records if path.exists() else ())
     if not changes:
         return "This session's note was not changed yet."
-    rows = tuple((each.at[:16], each.op, each.section, each.text) for each in changes)
+    rows = tuple(
+        (each.at[:16].replace("T", " "), each.op, each.section, each.text) for each in changes
+    )
     blocks: list[Block] = [Table(("at", "what", "section", "text"), rows)]
     return blocks
 
@@ -172,4 +222,4 @@ async def _closed(services: Services) -> Said:
     except NoteRefused as refused:
         raise UsageError(str(refused)) from None
     services.emit(NotesChanged(done.note.id))
-    return f"Archived: {done.path}. The next update starts a new note."
+    return f"Archived: {place(services.memory, done.path)}. The next update starts a new note."

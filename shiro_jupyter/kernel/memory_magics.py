@@ -17,7 +17,7 @@ from ..core.events import Event, MemoryChanged
 from ..core.memory.index import KINDS, Kind
 from ..core.memory.store import Memory, Scope
 from ..views.visible import visible
-from .memory_tables import memories_table
+from .memory_tables import memories_table, place
 from .said import Said, say
 
 About = Mapping[str, Sequence[str]]
@@ -59,9 +59,9 @@ def remember_line(
     entry = done.entry
     if not done.stored:
         said = f"Already recorded: [{entry.stamp}] ({entry.kind}) {entry.said}"
-        return visible(f"{said}\n  in {_place(memory, scope)}"), None
+        return visible(f"{said}\n  in {place(memory, memory.path(scope))}"), None
     label = entry.kind if scope == "project" else f"{entry.kind} about you, for all projects"
-    lines = [f"Remembered as {label}: {entry.said}", f"  in {_place(memory, scope)}"]
+    lines = [f"Remembered as {label}: {entry.said}", f"  in {place(memory, memory.path(scope))}"]
     lines += [f"  in place of: {done.replaced.said}"] if done.replaced else []
     lines += [f"  {note}" for note in done.notes]
     return visible("\n".join(lines)), MemoryChanged(scope, entry.text)
@@ -81,7 +81,7 @@ def recall_line(memory: Memory, text: str, tables: About | None = None) -> Said:
         return visible(
             f"No memory matches “{query.strip()}”: try other words, or list all with %shiro /notes."
         )
-    return memories_table(found, memory.clock.now(), why=bool(why))
+    return [memories_table(found, memory.clock.now(), why=bool(why))]
 
 
 def forget_line(memory: Memory, text: str) -> tuple[str, Event]:
@@ -93,7 +93,7 @@ def forget_line(memory: Memory, text: str) -> tuple[str, Event]:
         raise UsageError(f"Say which memory to forget: {FORGET_USAGE}")
     gone = memory.forget(rest, "global" if is_global else None)
     again = f" ({gone.lines} lines said so)" if gone.lines > 1 else ""
-    said = f"Forgotten: {gone.entry.said}{again}\n  from {_place(memory, gone.scope)}"
+    said = f"Forgotten: {gone.entry.said}{again}\n  from {place(memory, gone.path)}"
     return visible(said), MemoryChanged(gone.scope, gone.entry.text)
 
 
@@ -203,9 +203,3 @@ def _flag(text: str, flag: str) -> tuple[bool, str]:
     """Whether the text begins with the flag, and what follows it."""
     first, _, rest = text.strip().partition(" ")
     return (True, rest.strip()) if first == flag else (False, text.strip())
-
-
-def _place(memory: Memory, scope: Scope) -> str:
-    path = memory.path(scope)
-    root = memory.project.root
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from ..core.memory.index import STAMP
-from ..core.memory.store import Found
-from ..views.document import Block, Table
+from ..core.memory.store import Found, Memory
+from ..views.document import Block, Folded, Table
 
 _UNITS = (("y", 365 * 86_400), ("mo", 30 * 86_400), ("d", 86_400), ("h", 3_600), ("min", 60))
+UNFOLDED = 50  # rows of a table
 
 
-def memories_table(found: Sequence[Found], now: datetime, *, why: bool = False) -> list[Block]:
-    """Id, kind, age, recalls and text; why, and what is amiss, where there is any."""
+def memories_table(found: Sequence[Found], now: datetime, *, why: bool = False) -> Table:
+    """Id, kind, age, recalls and text; what to know of them, and why, where there is any."""
     columns: dict[str, list[str]] = {
         "id": [each.entry.id for each in found],
         "kind": [each.entry.kind for each in found],
         "age": [age(each.entry.stamp, now) for each in found],
         "used": [str(each.count or "") for each in found],
-        "scope": [each.scope if each.scope == "global" else "" for each in found],
-        "note": [note_of(each) for each in found],
-        "why": [", ".join(each.why) if why else "" for each in found],
-        # The longest comes last: a terminal wraps it.
         "memory": [each.entry.said for each in found],
+        "note": ["; ".join(each.notes) for each in found],
+        "why": [each.because if why else "" for each in found],
     }
     shown = {head: cells for head, cells in columns.items() if any(cells)}
-    return [Table(tuple(shown), tuple(zip(*shown.values(), strict=True)))]
+    rows = tuple(zip(*shown.values(), strict=True))
+    return Table(tuple(shown), rows, list(shown).index("memory"))
 
 
-def note_of(found: Found) -> str:
-    """What to know before relying on it."""
-    notes = (
-        "" if found.own_line else "of others",
-        "" if found.own_topic else "topic of others",
-        f"stale: {found.stale}" if found.stale else "",
-        f"no topic {found.entry.topic}" if found.dangling else "",
-    )
-    return "; ".join(filter(None, notes))
+def folding(found: Sequence[Found], now: datetime) -> list[Block]:
+    """The first of many memories, and the others folded."""
+    blocks: list[Block] = [memories_table(found[:UNFOLDED], now)]
+    if rest := found[UNFOLDED:]:
+        blocks.append(Folded(f"{len(rest)} more, older", (memories_table(rest, now),)))
+    return blocks
+
+
+def known_of(found: Iterable[Found]) -> str:
+    """`; global: 2, stale: 1`: of how many there is what to know."""
+    kinds = Counter(note.partition(":")[0] for each in found for note in each.notes)
+    told = ", ".join(f"{kind}: {number}" for kind, number in kinds.items())
+    return f"; {told}" if told else ""
 
 
 def of_others(found: Iterable[Found]) -> str:
@@ -61,3 +67,9 @@ def age(stamp: str, now: datetime) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return "now"
+
+
+def place(memory: Memory, path: Path) -> str:
+    """A path for people: from the project's root on, where it is in there."""
+    root = memory.project.root
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

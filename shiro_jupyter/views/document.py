@@ -8,8 +8,10 @@ saved file, and on a code host.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import TextWrapper
 
 from .markdown_safe import code_span, fenced, html_text, markdown_text, to_html, to_markdown
 from .visible import one_line, visible
@@ -21,8 +23,14 @@ Bundle = dict[str, str]
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\n)")
 
 
-# Characters of one cell of a table.
-CELL = 600
+# Characters of one cell of a table, and those up to which it is not broken.
+CELL, UNBROKEN = 600, 20
+# Columns of a plain text whose reader's screen nobody knows, and the least for what is wrapped.
+PAGE, NARROWEST = 80, 24
+# Stands behind a character that takes two columns, so that lengths are columns; never in a text
+# that was made visible.
+_SECOND = "\0"
+_WORD_END = re.compile(rf"(\s+|(?<={_SECOND}))")
 
 
 @dataclass(frozen=True)
@@ -52,10 +60,15 @@ class Verbatim:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under their heads; a cell is one line."""
+    """Rows of cells under their heads; a cell is one line.
+
+    `main` is the column to be read, by default the last one: as plain text it takes the room
+    that is left, and what stands right of it comes behind it.
+    """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    main: int = -1
 
 
 @dataclass(frozen=True)
@@ -74,13 +87,13 @@ def bundle(blocks: Sequence[Block]) -> Bundle:
     return {
         "text/html": _BLANK_LINE.sub("&#10;", f"<div>{_html(blocks)}</div>"),
         "text/markdown": "\n\n".join(_markdown(blocks)),
-        "text/plain": plain(blocks),
+        "text/plain": plain(blocks, PAGE),
     }
 
 
-def plain(blocks: Sequence[Block]) -> str:
-    """The document as plain text."""
-    return "\n".join(_plain(blocks))
+def plain(blocks: Sequence[Block], width: int = 0) -> str:
+    """The document as plain text; tables keep to the width, in columns, where one is given."""
+    return "\n".join(_plain(blocks, width))
 
 
 def clipped(text: str, limit: int) -> str:
@@ -141,7 +154,7 @@ def _markdown(blocks: Iterable[Block]) -> list[str]:
     return out
 
 
-def _plain(blocks: Iterable[Block]) -> list[str]:
+def _plain(blocks: Iterable[Block], width: int) -> list[str]:
     out = []
     for block in blocks:
         match block:
@@ -152,24 +165,55 @@ def _plain(blocks: Iterable[Block]) -> list[str]:
             case Verbatim(text, quoted):
                 mark = "> " if quoted else "  "
                 out += [mark + line for line in visible(text).rstrip("\n").split("\n")]
-            case Table(heads, rows):
-                out += _aligned(
-                    [heads, *(tuple(one_line(cell, CELL) for cell in row) for row in rows)]
-                )
+            case Table():
+                out += _aligned(block, width)
             case Folded(title, inner):
-                out += [visible(title), *(f"  {line}".rstrip() for line in _plain(inner))]
+                folded = _plain(inner, max(0, width - 2))
+                out += [visible(title), *(f"  {line}".rstrip() for line in folded)]
     return out
 
 
 def _cell_html(tag: str) -> Callable[[str], str]:
-    return lambda text: f'<{tag} style="text-align:left">{html_text(one_line(text, CELL))}</{tag}>'
+    def cell(text: str) -> str:
+        text = one_line(text, CELL)
+        style = "text-align:left;vertical-align:top"
+        style += ";white-space:nowrap" if len(text) <= UNBROKEN else ""
+        return f'<{tag} style="{style}">{html_text(text)}</{tag}>'
+
+    return cell
 
 
 def _cell_markdown(text: str) -> str:
     return markdown_text(one_line(text, CELL))
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Columns side by side; the last one is as long as it likes."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, (*widths[:-1], 0))).rstrip() for row in rows]
+def _cell_plain(text: str) -> str:
+    shown = one_line(text, CELL)
+    return "".join(
+        each + _SECOND if unicodedata.east_asian_width(each) in "WF" else each for each in shown
+    )
+
+
+def _aligned(table: Table, width: int) -> list[str]:
+    """Columns side by side, the main one wrapped; below it what stands right of it."""
+    main = table.main % len(table.heads)
+    heads, *rows = [tuple(map(_cell_plain, row)) for row in (table.heads, *table.rows)]
+    sizes = [2 + max(len(row[at]) for row in (heads, *rows)) for at in range(main)]
+    margin = sum(sizes)
+    room = max(NARROWEST, width - margin)
+    lines = []
+    for row in (heads, *rows):
+        more = "; ".join(filter(None, row[main + 1 :])) if row is not heads else ""
+        texts = [row[main], f"— {more}"] if more else [row[main]]
+        told = [" ".join(texts)]
+        if width:
+            told = [each for text in texts for each in _wrapped(text, room)]
+        start = "".join(map(str.ljust, row, sizes))
+        lines += [start + told[0], *(" " * margin + each for each in told[1:])]
+    return [line.replace(_SECOND, "").rstrip() for line in lines]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    wrapper = TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    wrapper.wordsep_simple_re = _WORD_END
+    return wrapper.wrap(text) or [""]

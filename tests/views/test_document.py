@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from shiro_jupyter.views.document import Line, Table, bundle, plain
+from shiro_jupyter.views.document import Folded, Line, Table, bundle, plain
 
 HOSTILE = "a|b <img src=x onerror=alert(1)> [x](javascript:1)\n\n# c \u202e"
 
@@ -32,14 +32,57 @@ class Cells(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def test_a_table_stands_in_columns_and_its_last_one_flows() -> None:
-    table = Table(("id", "kind", "text"), (("a1", "fact", "short"), ("b22", "gotcha", "x" * 150)))
-    assert plain([Line("Two:"), table]).split("\n") == [
+LONG = "the export has --no-cache and https://example.com/" + "x" * 40 + " day-first"
+MANY = Table(
+    ("id", "text", "note", "why"),
+    (("a1", "short", "", ""), ("b22", LONG, "stale: it is gone", "because of #a")),
+    main=1,
+)
+
+
+def test_a_table_stands_in_columns_and_a_row_is_a_line_where_no_width_is_known() -> None:
+    assert plain([Line("Two:"), MANY]).split("\n") == [
         "Two:",
-        "id   kind    text",
-        "a1   fact    short",
-        f"b22  gotcha  {'x' * 150}",
+        "id   text",
+        "a1   short",
+        f"b22  {LONG} — stale: it is gone; because of #a",
     ]
+
+
+def test_what_is_to_be_read_is_wrapped_between_words_with_its_notes_below() -> None:
+    lines = [
+        "id   text",
+        "a1   short",
+        "b22  the export has",
+        "     --no-cache and",
+        f"     https://example.com/{'x' * 40}",
+        "     day-first",
+        "     — stale: it is gone;",
+        "     because of #a",
+    ]
+    assert plain([MANY], 29).split("\n") == lines
+    folded = plain([Folded("more", (MANY,))], 31).split("\n")
+    assert folded == ["more", *(f"  {line}" for line in lines)]
+    assert plain([MANY], 1) == plain([MANY], 29)  # no narrower than can be read
+    assert max(map(len, bundle([MANY])["text/plain"].replace("x", "").split("\n"))) <= 80
+
+
+def test_characters_of_two_columns_are_wrapped_by_columns() -> None:
+    table = Table(("名", "text"), (("注文", "日付は日が先" * 5), ("a", "é" * 24)))
+    assert plain([table], 30).split("\n") == [
+        "名    text",
+        "注文  日付は日が先日付は日が先",
+        "      日付は日が先日付は日が先",
+        "      日付は日が先",
+        f"a     {'é' * 24}",
+    ]
+
+
+def test_short_cells_of_html_are_not_broken_and_long_ones_are() -> None:
+    html = bundle([MANY])["text/html"]
+    style = "text-align:left;vertical-align:top"
+    assert f'<td style="{style};white-space:nowrap">stale: it is gone</td>' in html
+    assert f'<td style="{style}">{LONG}</td>' in html
 
 
 def test_what_a_cell_holds_is_text_in_every_form() -> None:

@@ -45,6 +45,23 @@ class Found:
         """Whether its topic is missing."""
         return bool(self.entry.topic) and self.topic is None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before relying on it, in the words of every list; before a colon, which
+        kind of thing that is."""
+        told = {
+            "global": self.scope == "global",
+            "written by others": not self.own_line,
+            "topic written by others": not self.own_topic,
+            f"stale: {self.stale}": bool(self.stale),
+            f"topic missing: {self.entry.topic}": self.dangling,
+        }
+        return tuple(note for note, holds in told.items() if holds)
+
+    @property
+    def because(self) -> str:
+        return f"because of {', '.join(self.why)}" if self.why else ""
+
 
 def pick(found: Iterable[Found], text: str, *, whole: bool = False) -> Found:
     """The memory with this text or id, else, unless `whole`, the only one that holds the text.

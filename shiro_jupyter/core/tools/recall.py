@@ -65,13 +65,6 @@ def quoting(memory: Memory, session: Session) -> Iterator[None]:
 def row(found: Found) -> str:
     """One memory on one line: id, stamp, kind, what it says, and what to know of it."""
     entry = found.entry
-    notes = [
-        "global" if found.scope == "global" else "",
-        "" if found.accepted else "written by others, not accepted",
-        f"stale: {found.stale}" if found.stale else "",
-        "its topic file is missing" if found.dangling else "",
-        f"because of {', '.join(found.why)}" if found.why else "",
-    ]
-    noted = "; ".join(filter(None, notes))
+    noted = "; ".join(filter(None, [*found.notes, found.because]))
     line = f"{entry.id} [{entry.stamp[:10]}] ({entry.kind}) {quoted(entry.said)}"
     return f"{line} — {noted}" if noted else line

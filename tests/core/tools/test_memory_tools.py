@@ -89,7 +89,18 @@ def test_words_of_others_taint_the_session_that_is_told_them(bench: Bench, memor
     bench.run(Recall(memory), query="ours")
     assert not bench.session.tainted
     told = bench.run(Recall(memory), query="prices").text
-    assert "written by others, not accepted" in told and bench.session.tainted == {TAINT}
+    assert " — written by others; because of " in told and bench.session.tainted == {TAINT}
+
+
+def test_a_found_memory_says_all_there_is_to_know_of_it(bench: Bench, memory: Memory) -> None:
+    memory.remember("prices come from load_prices.py (see gone.md)", scope="global")
+    memory.remember("prices are read by load_prices.py (see here.md)")
+    index = memory.path()
+    index.with_name("here.md").write_text("theirs\n")
+    ours = bench.run(Recall(memory), query="load_prices", scope="project").text
+    assert " — topic written by others; stale: load_prices.py is gone; because of " in ours
+    yours = bench.run(Recall(memory), query="load_prices", scope="global").text
+    assert " — global; topic missing: gone.md; because of " in yours
 
 
 def test_a_refusal_that_quotes_others_taints_too(bench: Bench, memory: Memory) -> None:
