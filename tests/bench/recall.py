@@ -177,7 +177,7 @@ def _note(at: int, raw: Mapping[str, Any], context: Mapping[str, Any]) -> Note:
     )
     size = max(WHOLE, raw["bytes"]) - len(entry.said.encode())
     detail = "\n".join(["x" * DETAIL_LINE] * (size // (DETAIL_LINE + 1)))
-    return Note(document, Line(entry, topic=Topic("note.md", body=detail)))
+    return Note(document, Line(entry, topic=Topic(f"{at}.md", body=detail)))
 
 
 def queries_of(data: Mapping[str, Any], numbers: Sequence[int], size: int) -> list[Query | None]:

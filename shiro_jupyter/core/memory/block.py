@@ -29,7 +29,7 @@ _HEAD = (
 )
 _FOOT = "</memory>"
 _USER = "About the user, in every project:"
-_MATCHING = "About this project, matching the work at hand, best first:"
+_MATCHING = "About this project, best first; ← names what each matches:"
 _REST = "More about this project:"
 _OTHERS = (
     "Written by others and not accepted by this user: claims to check before you rely on them:"
@@ -86,10 +86,11 @@ def build(user: Sequence[Line], ranked: Sequence[Line], rest: Sequence[Line]) ->
 
 
 def shown(entry: Entry, why: Sequence[str] = ()) -> str:
-    """One memory on one line, with its reasons and without the program's comment."""
+    """One memory on one line, with its reasons; without its tags and the program's comment, whose
+    place further memories take."""
     reasons = ", ".join(quoted(_cut(each)) for each in why[:REASONS])
-    because = f" (because of {reasons})" if reasons else ""
-    return f"- [{entry.stamp[:10]}] ({entry.kind}) {quoted(entry.said)}{because}"
+    because = f" ← {reasons}" if reasons else ""
+    return f"- [{entry.stamp[:10]}] {entry.label}{quoted(entry.pointed)}{because}"
 
 
 class _Page:

@@ -72,17 +72,25 @@ class Entry:
         }
 
     @property
+    def pointed(self) -> str:
+        """The text with its pointer."""
+        return f"{self.text} (see {self.topic})" if self.topic else self.text
+
+    @property
     def said(self) -> str:
         """The text with its pointer and tags."""
-        pointer = f" (see {self.topic})" if self.topic else ""
-        return self.text + pointer + "".join(f" #{tag}" for tag in self.tags)
+        return self.pointed + "".join(f" #{tag}" for tag in self.tags)
+
+    @property
+    def label(self) -> str:
+        """The kind as it stands before the text, empty for a plain fact."""
+        return f"({self.kind}) " if self.kind != "fact" or _KIND.match(self.said) else ""
 
     def line(self) -> str:
         """The bullet as it stands in the file, without a newline."""
-        kind = f"({self.kind}) " if self.kind != "fact" or _KIND.match(self.said) else ""
         # A text that ends in a comment of its own gets ours after it, so that it stays text.
         about = f" <!-- {self.about} -->" if self.about or self.said.endswith("-->") else ""
-        return f"- [{self.stamp}] {kind}{self.said}{about}"
+        return f"- [{self.stamp}] {self.label}{self.said}{about}"
 
 
 def fold(text: str) -> str:

@@ -7,8 +7,8 @@ Parts, each scaled to its best and added, so that none drowns another:
 - likely files: those that the words name, and those recorded with the best matches of text;
 - kernel: recorded modules, tables and columns that are there now.
 
-A tag is how a person makes a memory load: one that the words hold wholly lifts its memory, the
-fewer share it the more.
+A tag is how a person makes a memory load: one that the words or the tables hold wholly lifts its
+memory to the best, the fewer share it the higher.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 
 from . import search
@@ -41,7 +42,7 @@ COMMON = 0.8  # a file or name recorded with more of the memories than this says
 SWEEP = 20  # files; a memory made with more of them was made in passing, and is about none
 FEEDBACK = 12  # best matches of text whose files are likely
 AGEING, AGE = 0.15, 30  # the newer is mildly preferred: days before the newest memory
-TAG = 0.5  # of the best score: what a tag lifts its one memory to
+TAGGED = 5  # the place that a memory with a tag of the signal reaches; n times that for n memories
 FLOOR = 0.05  # of the best score: what is below is noise
 REASONS = 3
 # A search is widened by as many words of as many best matches, each against one asked for.
@@ -98,7 +99,8 @@ class Ranker:
         self._tag_of = [
             {term: tag for tag in each.tags for term in terms[tag]} for each in documents
         ]
-        cues = {tag: frozenset(cues_in(tag)) for tag in tags}
+        # "#test" says nothing by itself, yet somebody chose it.
+        cues = {tag: frozenset(cues_in(tag)) or frozenset(terms[tag]) for tag in tags}
         self._tagged: dict[frozenset[str], list[int]] = {}  # who has a tag of these words
         for at, each in enumerate(documents):
             for words in {cues[tag] for tag in each.tags} - {frozenset()}:
@@ -127,10 +129,12 @@ class Ranker:
         )
         scores = [score * fresh for score, fresh in zip(scores, self._fresh, strict=True)]
         best = max(scores, default=0.0)
-        self._lift(scores, own.keys(), best)
+        self._lift(scores, signal.named.values())
         why = self._reasons(signal.cues, changed, names)
         return [
-            Ranked(at, scores[at], why(at) or self._alike(at, likely))
+            Ranked(
+                at, scores[at], why(at) or self._tags(at, signal.named) or self._alike(at, likely)
+            )
             for at in self._best(scores)
             if scores[at] and scores[at] >= best * FLOOR
         ]
@@ -155,11 +159,14 @@ class Ranker:
 
         return sorted(range(len(scores)), key=key)
 
-    def _lift(self, scores: list[float], words: Collection[str], best: float) -> None:
-        """No memory with a tag of these words stays below its part of the best score."""
+    def _lift(self, scores: list[float], named: Iterable[Collection[str]]) -> None:
+        """Bring the memories with a tag of these words to their place."""
+        words = set(chain.from_iterable(named))
+        ranked = sorted(scores, reverse=True)
         for terms, holders in self._tagged.items():
-            if all(term in words for term in terms):
-                least = best * max(FLOOR, TAG / math.sqrt(len(holders)))
+            if terms <= words:
+                there = ranked[min(TAGGED * len(holders), len(ranked)) - 1]
+                least = max(FLOOR * (ranked[0] or 1.0), math.nextafter(there, math.inf))
                 for at in holders:
                     scores[at] = max(scores[at], least)
 
@@ -208,14 +215,25 @@ class Ranker:
             for source, told in spoken.items():
                 for term in told.keys() & self._words[at].keys():
                     if tag := self._tag_of[at].get(term):
-                        found[f"tag #{tag} ({source})"] = 2 * told[term]
+                        found[f"#{tag} ({source})"] = 2 * told[term]
                     else:
-                        found[f"{source} word “{cues[source][term]}”"] = told[term]
+                        found[f"{source} “{cues[source][term]}”"] = told[term]
             for term in kernel.keys() & self._names[at].keys():
-                found[f"kernel word “{cues['kernel'][term]}”"] = kernel[term]
+                found[f"kernel “{cues['kernel'][term]}”"] = kernel[term]
             return tuple(sorted(found, key=lambda reason: (-found[reason], reason))[:REASONS])
 
         return why
+
+    def _tags(self, at: int, named: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+        """The reasons of a memory that its tags alone brought."""
+        held = self._tag_of[at]
+        found = (
+            f"#{held[term]} ({source})"
+            for source, terms in named.items()
+            for term in terms
+            if term in held
+        )
+        return tuple(dict.fromkeys(found))[:REASONS]
 
     def _alike(self, at: int, likely: Mapping[str, float]) -> tuple[str, ...]:
         """The reason of a memory without a cue of its own."""

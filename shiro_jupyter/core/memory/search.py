@@ -20,6 +20,7 @@ _CONTRACTED = re.compile(r"\b\w+n't\b|(?<=\w)'\w{1,2}\b", re.IGNORECASE)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Scripts without spaces: Thai, Lao, Khmer, kana, ideographs.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_ACCENT = re.compile("[\u0300-\u036f]")
 # One text, split by line: the list reads better than two hundred quoted words.
 STOP_WORDS = frozenset(
     word
@@ -63,8 +64,15 @@ def _forms(word: str) -> tuple[tuple[str, str], ...]:
         forms += parts
     elif len(word) > 2 and _UNSPACED.search(word):
         forms = [word[at : at + 2] for at in range(len(word) - 1)]
-    folded = ((each.casefold(), each) for each in forms)
+    folded = ((_folded(each), each) for each in forms)
     return tuple((stem(low), each) for low, each in folded if low not in STOP_WORDS)
+
+
+def _folded(word: str) -> str:
+    """Without case and accents, so that "zurich" finds Zürich."""
+    if not word.isascii():
+        word = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", word)))
+    return word.casefold()
 
 
 @lru_cache(maxsize=20_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,6 +62,17 @@ class TaskSignal:
             "file": cues_in(*map(stem_of, self.files)),
             "notebook": cues_in(stem_of(self.notebook), *self.headings),
             "kernel": cues_in(*self.modules, *self.frames, *self.columns),
+        }
+
+    @cached_property
+    def named(self) -> Mapping[str, Collection[str]]:
+        """The terms that a tag may name, by source: also what says nothing by itself, and the
+        tables at hand."""
+        return {
+            "notebook": self.cues["notebook"],
+            "branch": self.cues["branch"],
+            "prompt": search.terms(self.prompt),
+            "table": search.terms(" ".join(self.frames)),
         }
 
     @cached_property

@@ -37,20 +37,20 @@ def order(ranked: list[Ranked]) -> list[int]:
 def test_a_branch_finds_its_memory_alone_and_is_named_as_the_reason() -> None:
     [found] = Ranker([A, B, C]).rank(TaskSignal(branch="fix/stripe-webhook"))
     assert found.at == 0
-    assert found.why == ("tag #stripe (branch)", "tag #webhook (branch)")
+    assert found.why == ("#stripe (branch)", "#webhook (branch)")
 
 
 def test_a_changed_file_finds_a_memory_by_a_word_that_stands_only_in_its_tag() -> None:
     files = ("src/lib/resend.ts", "src/emails/welcome.tsx")
     best, *_ = Ranker([A, B, C]).rank(TaskSignal(files=files))
     assert best.at == 1
-    assert "tag #resend (file)" in best.why
+    assert "#resend (file)" in best.why
 
 
 def test_a_prompt_finds_by_its_telling_words_only() -> None:
     [found] = Ranker([A, B, C]).rank(TaskSignal(prompt="add an RLS policy to the orders table"))
     assert found.at == 2
-    assert found.why == ("tag #rls (prompt)", "prompt word “table”")
+    assert found.why == ("#rls (prompt)", "prompt “table”")
 
 
 @pytest.mark.parametrize("signal", [TaskSignal(), TaskSignal(branch="main")])
@@ -80,7 +80,7 @@ def test_a_file_that_all_memories_were_made_with_says_nothing() -> None:
     everywhere = [replace(each, files=("eda.ipynb",)) for each in (A, B, C)]
     signal = TaskSignal(branch="fix/stripe", notebook="eda.ipynb", files=("eda.ipynb",))
     [found] = Ranker(everywhere).rank(signal)
-    assert (found.at, found.why) == (0, ("tag #stripe (branch)",))
+    assert (found.at, found.why) == (0, ("#stripe (branch)",))
 
 
 def test_files_of_the_best_matches_bring_others_made_with_them() -> None:
@@ -95,7 +95,7 @@ def test_names_in_the_kernel_meet_those_recorded() -> None:
     told = memory("dates are day-first", columns=("order_date", "total"), modules=("polars",))
     best, *_ = Ranker([A, B, told]).rank(TaskSignal(columns=("order_date",), modules=("polars",)))
     assert best.at == 2
-    assert set(best.why) <= {f"kernel word “{word}”" for word in ("order", "date", "polars")}
+    assert set(best.why) <= {f"kernel “{word}”" for word in ("order", "date", "polars")}
 
 
 def test_the_newer_comes_first_and_of_equals_the_more_recalled() -> None:
@@ -124,6 +124,18 @@ def test_a_memory_that_did_not_load_does_once_a_tag_names_the_work() -> None:
     assert 200 not in order(Ranker([*crowd, lost]).rank(signal))
     tagged = memory("amounts are in cents", "rounding", day=0)
     assert 200 in order(Ranker([*crowd, tagged]).rank(signal))[:3]
+
+
+@pytest.mark.parametrize(
+    "signal",
+    [TaskSignal(prompt="run the tests of stripe"), TaskSignal(prompt="stripe", frames=("test",))],
+)
+def test_a_tag_may_be_a_word_of_any_project_or_a_table(signal: TaskSignal) -> None:
+    crowd = [memory("stripe fact")] * 200
+    found = Ranker([*crowd, memory("never on live data", "test", day=0)]).rank(signal)
+    (hit,) = [each for each in found if each.at == 200]
+    assert hit.why == (f"#test ({'table' if signal.frames else 'prompt'})",)
+    assert found.index(hit) < 5
 
 
 WORD = st.sampled_from(
@@ -196,12 +208,12 @@ def test_reasons_are_true_of_the_signal_and_of_the_memory(
         for reason in each.why:
             what, _, rest = reason.partition(" ")
             name = rest.partition("”")[0].rpartition("“")[2]
-            if what == "tag":
-                tag, source = rest.removesuffix(")").split(" (")
-                assert tag.removeprefix("#") in document.tags
-                assert signal.cues[source].keys() & set(terms(tag))
-            elif rest.startswith("word"):
-                assert name in signal.cues[what].values()
+            if what.startswith("#"):
+                source = rest.strip("()")
+                assert what.removeprefix("#") in document.tags
+                told = {*signal.named.get(source, ()), *signal.cues.get(source, ())}
+                assert told & set(terms(what))
+            elif what in signal.cues and name in signal.cues[what].values():
                 assert set(terms(name)) & (recorded if what == "kernel" else held)
             else:
                 assert name in {path.rpartition("/")[2] for path in document.files}
@@ -223,7 +235,7 @@ def test_any_word_finds_and_the_better_match_comes_first() -> None:
     )
     found = ranker.find("snake_case columns")
     assert order(found) == [0, 2]
-    assert set(found[1].why) == {"query word “columns”"}
+    assert set(found[1].why) == {"query “columns”"}
     assert ranker.find("the") == ranker.find("") == []
     assert (
         order(ranker.find("columns api snake", limit=2))

@@ -39,9 +39,9 @@ def test_words_are_parts_without_stop_words() -> None:
         "c",
     ]
     assert terms("Ändere die Größe; don't touch Anna’s table") == [
-        "ändere",
+        "ander",
         "die",
-        "grösse",
+        "gross",
         "touch",
         "anna",
         "tabl",
