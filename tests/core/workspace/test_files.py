@@ -8,8 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ import pytest
 from shiro_jupyter.core.errors import StorageError
 from shiro_jupyter.core.workspace import files
 from shiro_jupyter.core.workspace.files import (
-    LATE_PATIENCE,
     LOCK_PATIENCE,
     LOCK_STALE,
     READABLE,
@@ -165,9 +164,7 @@ def test_a_plain_file_is_read_or_its_head(tmp_path: Path) -> None:
     assert read_plain(path, head=2) == b"a\r"
 
 
-def test_a_file_as_large_as_is_read_and_one_byte_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_as_large_as_is_read_and_one_byte_more(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"x" * READABLE)
     assert len(read_plain(path) or b"") == READABLE
@@ -282,6 +279,19 @@ def moments(monkeypatch: pytest.MonkeyPatch) -> Moments:
     return moments
 
 
+def test_a_file_that_holds_other_bytes_by_now_is_left_alone(path: Path) -> None:
+    second, known = path.with_name("second"), path.stat()
+    assert not write_atomic(path, b"new", expected=b"older\n")
+    assert os.path.samestat(path.stat(), known)
+    os.link(path, second)
+    assert not write_atomic(path, b"new", expected=b"older\n")
+    assert path.read_bytes() == b"old\n"
+    assert write_atomic(path, b"new", expected=b"old\n") and second.read_bytes() == b"new"
+    path.unlink()
+    assert not write_atomic(path, b"new", expected=b"old\n")
+    assert list(path.parent.iterdir()) == [second]
+
+
 def test_a_file_in_the_midst_of_a_save_is_waited_for(path: Path, moments: Moments) -> None:
     with path.open("wb", buffering=0) as file:
         moments.waits = [partial(file.write, b"by hand\n")]
@@ -303,7 +313,7 @@ def test_an_empty_file_is_filled_so_that_a_slow_save_is_not_lost(
 def test_a_save_begun_right_before_the_write_is_put_back(path: Path, moments: Moments) -> None:
     with path.open("r+b", buffering=0) as file:
         moments.before = [partial(file.truncate, 0)]
-        moments.waits = [int, partial(file.write, b"by "), partial(file.write, b"hand\n")]
+        moments.waits = [int, int, partial(file.write, b"by "), partial(file.write, b"hand\n")]
         add(path, b"ours\n")
     assert path.read_bytes() == b"by hand\nours\n"
     assert list(path.parent.iterdir()) == [path]
@@ -355,76 +365,6 @@ def test_a_file_that_somebody_is_making_is_not_replaced(
     monkeypatch.setattr(os, "fsync", made_meanwhile)
     assert not write_atomic(path, b"ours\n", expected=b"")
     assert list(tmp_path.iterdir()) == [path]
-
-
-class Busy:
-    """A thread that adds line after line; `acknowledged` are those it has come back from."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.acknowledged = path, list[bytes]()
-        self._news, self._ended = threading.Condition(), False
-
-    def run(self) -> None:
-        while not self._ended:
-            line = b"ours %d\n" % len(self.acknowledged)
-            add(self.path, line)
-            with self._news:
-                self.acknowledged.append(line)
-                self._news.notify()
-
-    def comes_back(self, times: int) -> None:
-        with self._news:
-            wanted = len(self.acknowledged) + times
-            assert self._news.wait_for(lambda: len(self.acknowledged) >= wanted, 30)
-
-    @classmethod
-    @contextmanager
-    def on(cls, path: Path) -> Iterator[Busy]:
-        self = cls(path)
-        thread = threading.Thread(target=self.run)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self._ended = True
-            thread.join()
-
-
-def test_no_save_in_place_and_no_acknowledged_write_is_lost(path: Path) -> None:
-    saves, unseen = [b"by hand %d\n" % number for number in range(20)], set[bytes]()
-    with Busy.on(path) as busy:
-        for line in saves:
-            # A write begun after a save that has ended leaves no doubt on either.
-            busy.comes_back(2)
-            before = len(busy.acknowledged)
-            text = path.read_bytes()
-            with path.open("wb", buffering=0) as file:
-                # What came between reading and saving is the editor's to drop.
-                unseen.update(busy.acknowledged[before:], [b"ours %d\n" % len(busy.acknowledged)])
-                time.sleep(0.005)  # so slow is the editor
-                file.write(text + line)
-        busy.comes_back(2)
-    kept = path.read_bytes().splitlines(keepends=True)
-    assert [line for line in kept if line in saves] == saves
-    assert set(busy.acknowledged) - unseen <= set(kept)
-
-
-def test_no_line_appended_meanwhile_is_lost(path: Path) -> None:
-    promised = set[bytes]()
-    with Busy.on(path) as busy:
-        for number in range(300):
-            line = b"by hand %d\n" % number
-            start = time.monotonic()
-            with path.open("ab", buffering=0) as file:
-                file.write(line)
-            if time.monotonic() - start < LATE_PATIENCE:  # and not put to sleep in between
-                promised.add(line)
-            if number % 10 == 0:
-                busy.comes_back(1)
-    assert len(promised) > 100
-    kept = path.read_bytes().splitlines(keepends=True)
-    assert promised <= set(kept) and set(busy.acknowledged) <= set(kept)
-    assert len(kept) == len(set(kept))
 
 
 COUNT = """
