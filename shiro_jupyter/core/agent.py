@@ -22,6 +22,7 @@ from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Reque
 from .models.patience import patient
 from .policy.gate import Gate
 from .policy.secrets import redact
+from .policy.subjects import Subject
 from .sessions.session import Session
 from .tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded
 from .transcript import Assistant, Call, Item, Note, Outcome, Result, User
@@ -30,6 +31,7 @@ from .workspace.clock import Clock
 from .workspace.output import HeadAndTail
 from .workspace.processes import Processes
 from .workspace.project import Project
+from .workspace.seen import Seen
 from .workspace.threads import settled
 
 log = logging.getLogger("shiro")
@@ -87,6 +89,7 @@ class Agent:
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
         self._running: Running | None = None
         self._waited = 0.0  # seconds of the turn that the person took to answer
+        self._seen = Seen()
 
     # -- what a host calls ---------------------------------------------------------------
 
@@ -290,7 +293,7 @@ class Agent:
             said.add(text)
             self.emit(events.ToolOutput(call.call_id, text))
 
-        world = self.project, self.session, self.processes, self.emit
+        world = self.project, self.session, self.processes, self._seen, self.emit
         context = ToolContext(call.call_id, *world, output, self._ask)
         try:
             parameters = tool.parse(call.arguments)
@@ -318,31 +321,27 @@ class Agent:
     async def _refusal(
         self, tool: Tool[Any], parameters: Parameters, context: ToolContext
     ) -> str | None:
-        """None where the call may run, else why not."""
-        subject = tool.subject(parameters, context)
-        tainted = bool(self.session.tainted)
-        decision = self.gate.decide(subject, self.session.grants, tainted=tainted)
-        if decision.verdict == "allow":
+        """None where the call may run, else why not.
+
+        Asked once more where what was approved is not what would be done now: a file that the
+        preview shows was changed while the person thought.
+        """
+        while True:
+            subject = tool.subject(parameters, context)
+            tainted = bool(self.session.tainted)
+            decision = self.gate.decide(subject, self.session.grants, tainted=tainted)
+            if decision.verdict != "ask":
+                return decision.reason if decision.verdict == "deny" else None
+            answer = await self._ask(_question(tool, subject, context))
+            if answer is None:
+                return "Nobody is there to approve this; do without it, or say what you would run."
+            if answer.choice not in (events.ALLOW, events.ALLOW_SESSION):
+                return f"The person refused this call{f': {answer.words}' if answer.words else '.'}"
+            if tool.subject(parameters, context).digest != subject.digest:
+                continue
+            if answer.choice == events.ALLOW_SESSION:
+                self.session.grants.add(subject.grant_key)
             return None
-        if decision.verdict == "deny":
-            return decision.reason
-        question = Question(
-            id=f"{context.call_id}:{subject.digest}",
-            call_id=context.call_id,
-            kind="approval",
-            title=subject.title or f"Run {tool.name}?",
-            preview=subject.shown,
-            choices=events.APPROVAL_CHOICES,
-            digest=subject.digest,
-        )
-        answer = await self._ask(question)
-        if answer is None:
-            return "Nobody is there to approve this; do without it, or say what you would run."
-        if answer.choice == events.ALLOW_SESSION:
-            self.session.grants.add(subject.grant_key)
-        if answer.choice in (events.ALLOW, events.ALLOW_SESSION):
-            return None
-        return f"The person refused this call{f': {answer.words}' if answer.words else '.'}"
 
     async def _ask(self, question: Question) -> Answer | None:
         asked = self.clock.monotonic()
@@ -372,6 +371,18 @@ class Agent:
     def _unqueue(self, prompt: str) -> None:
         self._queue.remove(prompt)
         self.emit(events.QueueChanged(tuple(self._queue)))
+
+
+def _question(tool: Tool[Any], subject: Subject, context: ToolContext) -> Question:
+    return Question(
+        id=f"{context.call_id}:{subject.digest}",
+        call_id=context.call_id,
+        kind="approval",
+        title=subject.title or f"Run {tool.name}?",
+        preview=subject.shown,
+        choices=events.APPROVAL_CHOICES,
+        digest=subject.digest,
+    )
 
 
 def _of_turn(items: Sequence[Item], turn: int) -> list[Item]:

@@ -15,6 +15,7 @@ from shiro_jupyter.core.sessions.session import Session
 from shiro_jupyter.core.tools.base import Tool, ToolContext, ToolResult
 from shiro_jupyter.core.workspace.processes import Processes
 from shiro_jupyter.core.workspace.project import Project
+from shiro_jupyter.core.workspace.seen import Seen
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Bench:
         self.outputs = self.root.parent / f"{self.root.name}-outputs"
         self.project = Project(self.root, allowed=(self.outputs,))
         self.session = Session()
+        self.seen = Seen()
         self.processes = Processes(self.environment, self.outputs)
         self.events: list[Event] = []
         self.printed: list[str] = []
@@ -44,6 +46,7 @@ class Bench:
             project=self.project,
             session=self.session,
             processes=self.processes,
+            seen=self.seen,
             emit=self.events.append,
             output=self.printed.append,
             ask=self._ask,

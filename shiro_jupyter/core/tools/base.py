@@ -21,6 +21,7 @@ from ..transcript import Outcome
 from ..workspace.output import HeadAndTail
 from ..workspace.processes import Processes
 from ..workspace.project import Project
+from ..workspace.seen import Seen
 
 # One ceiling for the text of every result, in characters.
 OUTPUT_LIMIT = 30_000
@@ -53,6 +54,7 @@ class ToolContext:
     project: Project
     session: Session
     processes: Processes
+    seen: Seen
     emit: Callable[[Event], None]
     output: Callable[[str], None]
     ask: Callable[[Question], Awaitable[Answer | None]]
