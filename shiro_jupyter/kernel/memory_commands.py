@@ -107,7 +107,8 @@ async def _trusted(services: Services, found: Sequence[Found]) -> Said:
         more = number < len(parts)
         ask = f"{of_others(part)}{f', part {number} of {len(parts)}' if len(parts) > 1 else ''}. "
         ask += f"Take exactly these as yours? [y]es / [n]o{' / [s]top' if more else ''}: "
-        answer = await _answer(services, f"{_added(memory, part)}\n\n{ask}")
+        gap = "\n" if number > 1 else ""
+        answer = await _answer(services, f"{gap}{_added(memory, part)}\n\n{ask}")
         if answer in YES:
             services.remembered.accept(part)
             taken += part

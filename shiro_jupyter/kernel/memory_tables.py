@@ -24,7 +24,7 @@ def memories_table(found: Sequence[Found], now: datetime, *, why: bool = False) 
         "used": [str(each.count or "") for each in found],
         "memory": [each.entry.said for each in found],
         "note": ["; ".join(each.notes) for each in found],
-        "why": [each.because if why else "" for each in found],
+        "why": [", ".join(each.why) if why else "" for each in found],
     }
     shown = {head: cells for head, cells in columns.items() if any(cells)}
     rows = tuple(zip(*shown.values(), strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import TextWrapper
 
@@ -119,10 +119,8 @@ def _html(blocks: Iterable[Block]) -> str:
                 border = ";border-left:3px solid;padding-left:0.6em" if quoted else ""
                 style = f"font-family:monospace;white-space:pre-wrap;margin:0.3em 0{border}"
                 out.append(f'<pre style="{style}">{html_text(text)}</pre>')
-            case Table(heads, rows):
-                head = "".join(map(_cell_html("th"), heads))
-                body = "".join(f"<tr>{''.join(map(_cell_html('td'), row))}</tr>" for row in rows)
-                out.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+            case Table():
+                out.append(_table_html(block))
             case Folded(title, inner):
                 style = "cursor:pointer;opacity:0.8"
                 summary = f'<summary style="{style}">{html_text(title)}</summary>'
@@ -173,14 +171,25 @@ def _plain(blocks: Iterable[Block], width: int) -> list[str]:
     return out
 
 
-def _cell_html(tag: str) -> Callable[[str], str]:
-    def cell(text: str) -> str:
-        text = one_line(text, CELL)
-        style = "text-align:left;vertical-align:top"
-        style += ";white-space:nowrap" if len(text) <= UNBROKEN else ""
-        return f'<{tag} style="{style}">{html_text(text)}</{tag}>'
+def _table_html(table: Table) -> str:
+    main = table.main % len(table.heads)
 
-    return cell
+    def row(tag: str, cells: Sequence[str]) -> str:
+        made = (_cell_html(tag, cell, main == at) for at, cell in enumerate(cells))
+        return f"<tr>{''.join(made)}</tr>"
+
+    body = "".join(row("td", cells) for cells in table.rows)
+    return f"<table><thead>{row('th', table.heads)}</thead><tbody>{body}</tbody></table>"
+
+
+def _cell_html(tag: str, text: str, main: bool) -> str:
+    text = one_line(text, CELL)
+    style = "text-align:left;vertical-align:top"
+    if len(text) <= UNBROKEN:
+        style += ";white-space:nowrap"
+    elif main:  # its longest word, an address, would push what is right of it out of sight
+        style += ";overflow-wrap:anywhere"
+    return f'<{tag} style="{style}">{html_text(text)}</{tag}>'
 
 
 def _cell_markdown(text: str) -> str:

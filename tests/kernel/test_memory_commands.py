@@ -194,7 +194,7 @@ def test_many_lines_are_shown_and_accepted_part_by_part(kernel: Kernel, project:
     assert said.endswith("Accepted 40 lines as yours.\n")
     listed = table(kernel.run("%shiro /notes thing", stdin=str))
     assert listed.startswith(
-        "90 of 90 memories; written by others: 50, topic written by others: 90"
+        "90 of 90 memories; written by others: 50, topic written by others: 40"
     )
     assert "\n40 more, older\n" in listed
     assert trusting("").endswith("Nothing was accepted.\n") and "part 1 of 2" in asked[0]

@@ -82,7 +82,9 @@ def test_short_cells_of_html_are_not_broken_and_long_ones_are() -> None:
     html = bundle([MANY])["text/html"]
     style = "text-align:left;vertical-align:top"
     assert f'<td style="{style};white-space:nowrap">stale: it is gone</td>' in html
-    assert f'<td style="{style}">{LONG}</td>' in html
+    assert f'<td style="{style};overflow-wrap:anywhere">{LONG}</td>' in html
+    table = Table(("note", "text"), (("x" * 21, "short"),))
+    assert f'<td style="{style}">{"x" * 21}</td>' in bundle([table])["text/html"]
 
 
 def test_what_a_cell_holds_is_text_in_every_form() -> None:

@@ -52,15 +52,11 @@ class Found:
         told = {
             "global": self.scope == "global",
             "written by others": not self.own_line,
-            "topic written by others": not self.own_topic,
+            "topic written by others": self.own_line and not self.own_topic,
             f"stale: {self.stale}": bool(self.stale),
             f"topic missing: {self.entry.topic}": self.dangling,
         }
         return tuple(note for note, holds in told.items() if holds)
-
-    @property
-    def because(self) -> str:
-        return f"because of {', '.join(self.why)}" if self.why else ""
 
 
 def pick(found: Iterable[Found], text: str, *, whole: bool = False) -> Found:

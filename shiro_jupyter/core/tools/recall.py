@@ -65,6 +65,7 @@ def quoting(memory: Memory, session: Session) -> Iterator[None]:
 def row(found: Found) -> str:
     """One memory on one line: id, stamp, kind, what it says, and what to know of it."""
     entry = found.entry
-    noted = "; ".join(filter(None, [*found.notes, found.because]))
+    because = [f"because of {', '.join(found.why)}"] if found.why else []
+    noted = "; ".join([*found.notes, *because])
     line = f"{entry.id} [{entry.stamp[:10]}] ({entry.kind}) {quoted(entry.said)}"
     return f"{line} — {noted}" if noted else line
