@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,18 +121,21 @@ def _changed(
     if not found or not Path(found).is_absolute():  # one in the current folder is not ours
         return []
     # Not above the repository that was found, which git may not take for one.
-    ceiling = {"GIT_CEILING_DIRECTORIES": str(repository.top.parent)}
+    bounds = {"GIT_CEILING_DIRECTORIES": str(repository.top.parent)}
 
     def git(*arguments: str) -> bytes | None:
         return captured(
             [found, "--no-optional-locks", *arguments],
             cwd=folder,
-            environment=passed | _SWITCHES | ceiling,
+            environment=passed | _SWITCHES | bounds,
             seconds=until - time.monotonic(),
         )
 
-    if (keys := git("config", "--null", "--name-only", "--list")) is None:
+    if (listed := git("config", "--null", "--name-only", "--list")) is None:
         return []
+    keys = os.fsdecode(listed).split("\0")
+    if "core.worktree" in keys:  # a submodule's; but it may name any folder
+        bounds["GIT_WORK_TREE"] = str(repository.top)
     settings = [*_SETTINGS, *_without_filters(keys)]
     listed = git(*(part for each in settings for part in ("-c", each)), *_STATUS)
     inside = os.fsencode(folder.relative_to(repository.top).as_posix())
@@ -141,12 +144,12 @@ def _changed(
     return _newest(os.fsencode(folder), names[:CONSIDERED])
 
 
-def _without_filters(keys: bytes) -> Iterator[str]:
+def _without_filters(keys: Iterable[str]) -> Iterator[str]:
     """Settings that unset each filter, which git would run to compare a file's content.
 
     Raises `ValueError` for a name that git takes no setting for.
     """
-    for key in os.fsdecode(keys).split("\0"):
+    for key in keys:
         if re.fullmatch(r"filter\..*\.(clean|process)", key, re.DOTALL):
             if "=" in key:
                 raise ValueError(key)

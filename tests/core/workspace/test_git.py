@@ -242,6 +242,30 @@ def test_no_program_that_the_config_names_is_run(
     assert ran.exists(), "git itself runs it, else this shows nothing"
 
 
+@pytest.mark.parametrize("kept_in", ["config", "config.worktree"])
+@pytest.mark.parametrize("folder", [".", "sub"])
+def test_no_work_tree_elsewhere_is_looked_at(
+    root: Path, tmp_path: Path, kept_in: str, folder: str
+) -> None:
+    touch(tmp_path / "elsewhere/sub/secret.txt", 1_000)
+    touch(tmp_path / "elsewhere/a.py", 1_000)
+    touch(root / "sub/c.py", 1_000)
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "config", "--file", root / ".git" / kept_in, "core.worktree", tmp_path / "elsewhere")
+    name = "sub/c.py" if folder == "." else "c.py"
+    assert state(root / folder) == GitState("fix/stripe-webhook", (name,))
+    listed = subprocess.run(
+        ["git", "-C", root, "status", "--porcelain", "-uall"], capture_output=True, check=True
+    )
+    assert b"secret.txt" in listed.stdout, "git itself looks there, else this shows nothing"
+
+
+def test_a_bare_repository_has_no_changed_files(root: Path) -> None:
+    touch(root / "a.py", 1_000)
+    git(root, "config", "core.bare", "true")
+    assert state(root) == GitState("fix/stripe-webhook")
+
+
 def test_a_filter_whose_name_takes_no_setting_costs_the_files(root: Path, tmp_path: Path) -> None:
     evil = script(tmp_path / "evil", f"touch {tmp_path}/ran; cat")
     with (root / ".git/config").open("a") as config:
