@@ -12,24 +12,11 @@ from typing import Literal
 
 from .commands import read_command
 from .destructive import destruction, names_destruction
+from .names import is_secret_name, is_steering_name
 from .rules import Rules, permits, restricts
 from .subjects import Subject
 
 Mode = Literal["ask", "accept-edits", "plan", "yolo"]
-
-# Names whose files usually hold keys: reading one is a question.
-_SECRET_NAMES = re.compile(
-    r"(?:^|/)(?:\.env(?:rc)?(?:[._~ -][^/]*)?|[^/]*\.env|\.netrc|\.pgpass|\.pypirc|\.npmrc"
-    r"|\.git-credentials|credentials|credentials\.json|secrets?\.(?:ya?ml|json|toml)"
-    r"|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]*\.pem|[^/]*\.p12|\.aws|\.ssh|\.kaggle)"
-    # A copy that an editor or a person left holds the same keys.
-    r"(?:~|\.(?:bak|old|orig|save|swp))?\s*(?:/|$)",
-    re.IGNORECASE,
-)
-# Files that steer git, our own limits, or the person's other tools: no automatic edit.
-_STEERING = re.compile(
-    r"(?:^|/)(?:\.git|\.shiro/config\.toml|\.vscode|\.idea)(?:/|$)", re.IGNORECASE
-)
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:")
 
@@ -100,10 +87,10 @@ class Gate:
         if subject.access == "memory":
             return True
         if subject.access == "read":
-            return not any(_SECRET_NAMES.search(text) for text in subject.texts)
+            return not any(map(is_secret_name, subject.texts))
         if subject.access == "write" and self.mode == "accept-edits":
             return bool(subject.texts) and not any(
-                _ABSOLUTE.match(text) or _SECRET_NAMES.search(text) or _STEERING.search(text)
+                _ABSOLUTE.match(text) or is_secret_name(text) or is_steering_name(text)
                 for text in subject.texts
             )
         return False
