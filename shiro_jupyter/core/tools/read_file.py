@@ -66,6 +66,8 @@ def _read(parameters: ReadFileParameters, context: ToolContext) -> ToolResult:
     text = decode(data)
     if text is None:
         return ToolResult("ok", f"{name} is a binary file ({sized(size)}); it is not shown.")
+    if not cut:
+        context.seen.note(path, data)
     notes = [f"[{text.note}]"] if text.note else []
     content = cells_as_text(text.text) if path.suffix == ".ipynb" else None
     lines = _LINE_END.split(text.text if content is None else content)

@@ -223,3 +223,14 @@ def test_a_damaged_notebook_is_still_shown(bench: Bench) -> None:
     assert "# --- cell 4, unknown ---" in text
     assert "None" not in text
     assert "[a/json, 8 B]" in text
+
+
+def test_a_file_read_to_its_end_counts_as_read_by_the_session(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(bench, b"one\r\ntwo\r\n", limit=1)
+    assert bench.seen.changed(bench.root / "a.txt", b"one\r\nTWO\r\n") == "in line 2"
+    read(bench, b"\0", "binary")
+    monkeypatch.setattr(read_file, "BYTES", 4)
+    read(bench, b"one\ntwo\n", "large.txt")
+    assert not any(bench.seen.knows(bench.root / name) for name in ("binary", "large.txt"))
