@@ -78,7 +78,7 @@ async def _merged(services: Services) -> Said:
     reply = await services.answer(compact.prompt_for(merging, store.caps))
     merge = compact.merged(reply, before, merging, store.caps)
     ask = f"{len(merge.gone)} memories become {len(merge.made)}. Write it? [y]es / [n]o: "
-    if await _answer(services, f"{merge.diff()}\n{ask}") not in YES:
+    if await _answer(services, f"{merge.diff()}\n\n{ask}") not in YES:
         return "Nothing was changed."
     backup = store.rewrite(merge.on)
     return f"Merged; what was there before is kept in {place(store, backup)}."

@@ -86,8 +86,8 @@ def test_a_session_is_given_what_fits_its_work_and_why(kernel: Kernel, project: 
     (project / "shop.py").touch()
     ask(kernel, "%shiro hi")
     system = kernel.run(SYSTEM).stdout
-    assert "About the user, in every project:\n" in system and "(fact) short answers" in system
-    matching = system.partition("matching the work at hand")[2]
+    assert "About the user, in every project:\n" in system and "] short answers" in system
+    matching = system.partition("About this project, best first")[2]
     first = matching.splitlines()[1]
     assert "stripe webhook signatures" in first and "branch" in first and "stripe" in first
     ask(kernel, "%shiro keep")

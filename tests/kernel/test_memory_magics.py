@@ -120,7 +120,7 @@ def test_why_is_shown_where_asked(memory: Memory) -> None:
     remember_line(memory, "prices are net #revenue")
     for line in ("revenue prices --why", "--why revenue prices"):
         shown = recalled(memory, line)
-        assert "#revenue" in shown and "word “prices”" in shown
+        assert "#revenue (query)" in shown and "query “prices”" in shown
     assert "why" not in recalled(memory, "revenue")
 
 
