@@ -34,10 +34,10 @@ from .topics import Topic
 TEXT = {"prompt": 0.5, "branch": 0.25, "notebook": 0.25, "file": 0.6}
 FILES = 3.0
 LIKELY_FILES, LIKELY_ALONE = 0.4, 0.8
-KERNEL, KERNEL_ALONE = 1.5, 3.0
+KERNEL, KERNEL_ALONE = 1.5, 3.5
 DETAIL, DETAIL_READ = 0.5, 5_000  # a word of the detail against one of the line; characters read
 # BM25's b: the length of a text says little, that of a list of names how special each of them is.
-TEXT_B, NAMES_B = 0.3, 0.75
+TEXT_B, NAMES_B = 0.3, 1.0
 COMMON = 0.8  # a file or name recorded with more of the memories than this says nothing
 SWEEP = 20  # files; a memory made with more of them was made in passing, and is about none
 FEEDBACK = 12  # best matches of text whose files are likely
