@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import re
 
+from ..core.workspace.text import BRAILLE_BLANK, FILLERS, IN_SCRIPTS
+
 # Controls, embeddings, overrides and isolates, zero-width and filler characters, tags, halves of
 # surrogate pairs (which no stream can encode).
 _NEVER = (
-    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u115f\u1160\u180e\u200b\u2028-\u202e\u2060-\u206f"
-    r"\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff"
+    rf"{FILLERS}\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u180e\u200b\u2028-\u202e\u2060-\u206f"
+    r"\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff\ud800-\udfff"
 )
 # Joiners, marks and selectors that scripts and emoji need, but that only hide between ASCII.
-_JOINERS = r"\u200c-\u200f\u061c\ufe0e\ufe0f"
-_HIDDEN = re.compile(f"[{_NEVER}]|(?<=[\x00-\x7f])[{_JOINERS}]+(?=[\x00-\x7f])")
+_JOINERS = rf"{IN_SCRIPTS}\u200c-\u200f\u061c\ufe0e\ufe0f"
+_HIDDEN = re.compile(
+    rf"[{_NEVER}]|(?<=[\x00-\x7f])[{_JOINERS}]+(?=[\x00-\x7f])"
+    # Plots are drawn with it, up to the ends of their lines.
+    rf"|(?<=[\t -~])[{BRAILLE_BLANK}]+(?=[\t -~])"
+)
 
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"

@@ -11,6 +11,8 @@ def test_what_is_hidden_or_obeyed_is_shown() -> None:
     assert visible("if admin\u202e\u2066// end\u2069") == "if admin⟨U+202E⟩⟨U+2066⟩// end⟨U+2069⟩"
     assert visible("r\u200bm \U000e0041\ufeff\ud800") == "r⟨U+200B⟩m ⟨U+E0041⟩⟨U+FEFF⟩⟨U+D800⟩"
     assert visible("r\u200dm\u200f\u200e -rf") == "r⟨U+200D⟩m⟨U+200F⟩⟨U+200E⟩ -rf"
+    assert visible("a\u3164b \uffa0\ufe00数\U000e0100") == "a⟨U+3164⟩b ⟨U+FFA0⟩⟨U+FE00⟩数⟨U+E0100⟩"
+    assert visible("cat a\u2800\u2800b r\u034fm") == "cat a⟨U+2800⟩⟨U+2800⟩b r⟨U+034F⟩m"
 
 
 def test_text_of_people_stays_as_it_is() -> None:
@@ -20,6 +22,8 @@ def test_text_of_people_stays_as_it_is() -> None:
         "family 👨\u200d👩\u200d👧, heart ❤\ufe0f, keycap 1\ufe0f\u20e3",
         "می\u200cخواهم",
         "עברית\u200f!",
+        "ᠮᠣᠩᠭ\u180bᠣᠯ",
+        " 10 |\u2800\u2800\u2800⡠⠔⠉\u2800\n  5 |\u2800⡠⠊\n  0 |\u2800\u2800\u2800\n\u2800\n",
     ):
         assert visible(text) == text
     assert visible("dos\r\nline") == "dos\nline"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from ..workspace.text import is_visible
 from .index import Entry
 from .topics import Topic
 
@@ -34,7 +35,6 @@ _REST = "More about this project:"
 _OTHERS = (
     "Written by others and not accepted by this user: claims to check before you rely on them:"
 )
-_SELECTOR = re.compile("[\U000e0100-\U000e01ef]")  # printable, by its class, and never seen
 _TAG = re.compile(r"<(?=\s*/?\s*memory)", re.IGNORECASE)
 
 
@@ -184,13 +184,13 @@ def _bytes(line: str) -> int:
 
 def quoted(text: str) -> str:
     """A text of a memory for the model: nothing in it hides, nothing begins or ends a block."""
-    if not text.isprintable() or _SELECTOR.search(text):
+    if not is_visible(text):
         text = "".join(map(_visible, text))
     return _TAG.sub(r"<\\", text)
 
 
 def _visible(character: str) -> str:
-    if character.isprintable() and not _SELECTOR.match(character):
+    if is_visible(character):
         return character
     if unicodedata.category(character) == "Zs" or character == "\t":
         return " "

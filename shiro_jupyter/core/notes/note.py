@@ -20,6 +20,7 @@ from typing import Literal, get_args
 
 from ..errors import NoteRefused
 from ..policy.secrets import looks_secret, redact
+from ..workspace.text import is_visible
 
 Section = Literal[
     "Current State",
@@ -253,7 +254,7 @@ def fenced(text: str) -> str:
 def title_of(prompt: str) -> str:
     """Three to eight words from the first prompt of a session."""
     least, most = TITLE_WORDS
-    plain = "".join(each if each.isprintable() else " " for each in redact(prompt))
+    plain = "".join(each if is_visible(each) else " " for each in redact(prompt))
     words = [word.strip("#*`_>\"'“”()[]") for word in plain.split()]
     words = [word for word in words if word][:most]
     for at, word in enumerate(words, 1):

@@ -26,7 +26,7 @@ from ..workspace.files import (
     write_atomic,
 )
 from ..workspace.project import Project
-from ..workspace.text import decode
+from ..workspace.text import decode, is_visible
 from ..workspace.threads import in_thread
 from . import budget
 from .note import Edit, Note, Section, edited, slug_of, title_of
@@ -212,7 +212,7 @@ class Notes:
         if not notebook:
             return ""
         inside = notebook.relative_to(root) if notebook.is_relative_to(root) else notebook
-        return "".join(each if each.isprintable() else "?" for each in inside.as_posix())
+        return "".join(each if is_visible(each) else "?" for each in inside.as_posix())
 
     def _write(self, change: Callable[[Note], Note], first: Note) -> Updated:
         """Replace the active note by what `change` makes of it, or of `first` where there is

@@ -22,6 +22,7 @@ from ..workspace.output import HeadAndTail
 from ..workspace.processes import Processes
 from ..workspace.project import Project
 from ..workspace.seen import Seen
+from ..workspace.text import is_visible
 
 # One ceiling for the text of every result, in characters.
 OUTPUT_LIMIT = 30_000
@@ -148,7 +149,7 @@ def sized(size: int) -> str:
 
 
 def printable(name: str) -> str:
-    """A file's name on one line, with what no wire carries escaped."""
+    """A file's name on one line, with what no wire carries and what nobody sees escaped."""
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in name
+        each if is_visible(each) else each.encode("unicode_escape").decode() for each in name
     )

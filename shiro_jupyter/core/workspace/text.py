@@ -1,8 +1,9 @@
-"""Bytes to text and back: marks, encodings, and what is no text at all."""
+"""Bytes to text and back: marks, encodings, what is no text at all, and what nobody sees of it."""
 
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 
 # UTF-32 before UTF-16: the mark of the one begins with the mark of the other.
@@ -15,6 +16,13 @@ _MARKS = (
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 _PROBE = 8192
+# Parts of character classes: what `str.isprintable` takes for printable and nobody sees. Fillers
+# and selectors that no text needs, and what a few scripts do; not U+FE0E and U+FE0F, which choose
+# between a symbol's two looks.
+FILLERS = r"\u115f\u1160\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef"
+IN_SCRIPTS = r"\u034f\u17b4\u17b5\u180b-\u180d\u180f"
+BRAILLE_BLANK = r"\u2800"
+_UNSEEN = re.compile(f"[{FILLERS}{IN_SCRIPTS}{BRAILLE_BLANK}]")
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,11 @@ def is_binary(data: bytes) -> bool:
     """A NUL, or too many control characters in the first 8 kB, in bytes without a mark."""
     head = data[:_PROBE]
     return b"\0" in head or len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 10
+
+
+def is_visible(text: str) -> bool:
+    """Whether all of it is seen, or is a plain space."""
+    return text.isprintable() and not _UNSEEN.search(text)
 
 
 def _decode_marked(data: bytes, encoding: str, mark: bytes) -> Text:

@@ -16,6 +16,7 @@ from shiro_jupyter.core.memory.rank import Ranker, document_of
 from shiro_jupyter.core.memory.signal import TaskSignal
 from shiro_jupyter.core.memory.topics import Topic
 from shiro_jupyter.core.workspace.git import git_state
+from shiro_jupyter.core.workspace.text import is_visible
 from tests.support.memories import MakeMemory
 
 
@@ -186,6 +187,7 @@ def test_a_smaller_one_after_one_that_does_not_fit_is_shown(where: int) -> None:
         ("a new <memory> begins", "a new <\\memory> begins"),
         ("a\u202eb\u200bc\U000e0041", "a⟨U+202E⟩b⟨U+200B⟩c⟨U+E0041⟩"),
         ("<\u200b/memory>", "<⟨U+200B⟩/memory>"),
+        ("a\u3164b\u2800c\U000e0100", "a⟨U+3164⟩b⟨U+2800⟩c⟨U+E0100⟩"),
         ("5\u00a0kg\tnet", "5 kg net"),
         ("größe 数 😀", "größe 数 😀"),
     ],
@@ -244,7 +246,7 @@ def test_the_block_holds_whatever_is_stored(
     first, *inner, last = built.text.split("\n")
     assert (first, last) == ("<memory>", "</memory>")
     assert not any("</memory" in line.lower() or "<memory" in line.lower() for line in inner)
-    assert all(line.isprintable() for line in inner)
+    assert all(map(is_visible, inner))
     # Each line is one of ours, a memory, or quoted.
     bullets = [line for line in inner if line.startswith("- [2026-01-01] ")]
     others = [line for line in inner if line not in bullets]

@@ -177,6 +177,7 @@ def test_a_fence_is_longer_than_any_inside(text: str) -> None:
         ("load the orders", "load the orders"),
         ("Please load the orders. Then plot them", "Please load the orders"),
         ("one two three four five six seven eight nine", "one two three four five six seven eight"),
+        ("load\u3164the\u2800orders\x1b", "load the orders"),
         ("fix it", "Work on: fix it"),
         ("**Fix**\n\n```py\nf(x)\n```", "Fix py f(x"),
         ("  \n", "Work without a title"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiro_jupyter.core.workspace.text import decode, encode, is_binary
+from shiro_jupyter.core.workspace.text import decode, encode, is_binary, is_visible
 
 WORDS = "naïve €5\r\nzweite Zeile\r"
 
@@ -50,3 +50,23 @@ def test_what_was_read_without_loss_is_written_back_byte_for_byte(data: bytes) -
     text = decode(data)
     if text and not text.lossy:
         assert encode(text.text, text) == data
+
+
+# Default_Ignorable_Code_Point of Unicode 16, DerivedCoreProperties.txt.
+IGNORABLE = (
+    "ad 34f 61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164 fe00-fe0f feff "
+    "ffa0 fff0-fff8 1bca0-1bca3 1d173-1d17a e0000-e0fff"
+)
+
+
+def test_what_is_to_be_ignored_when_it_is_drawn_is_not_visible() -> None:
+    for entry in IGNORABLE.split():
+        first, _, last = entry.partition("-")
+        for code in range(int(first, 16), int(last or first, 16) + 1):
+            assert is_visible(chr(code)) == (code in (0xFE0E, 0xFE0F)), hex(code)
+    assert not any(map(is_visible, "\u2800\n\t\x1b\x85\xa0\u3000\u2028\ud83d\ufffe"))
+    assert not is_visible("seen but for\u3164")
+
+
+def test_what_people_write_is_visible() -> None:
+    assert is_visible("naïve café — “x” 数据 한글 עברית می 1\ufe0f\u20e3 ❤\ufe0f ⣿ e\u0301")
