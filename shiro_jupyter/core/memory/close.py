@@ -44,7 +44,7 @@ _KEPT = stem_set(
 )
 # Whoever does one of these is the one who does.
 _ROLE = stem_set("own maintain manage lead approve sign responsible zuständig") | {"the"}
-_ARRANGED = _ROLE | stem_set("sort order partition group split weight separate delimit")
+_ARRANGED = _ROLE | stem_set("sort order partition group cluster split weight separate delimit")
 
 _FURTHER = HOW | {"at"}
 _SCOPES = word_set("for in of during")
@@ -56,7 +56,10 @@ _ANTONYMS = stem_pairs(
     " oversample:undersample true:false macro:micro"
 )
 # A trait may stand beside another one: "is nullable", "is indexed".
-_TRAIT = re.compile(r"[\w-]+(?:ed|en|able|ible|al|ic|ive|ous|ful|y|ing|ly|less|ary)")
+_TRAIT = re.compile(
+    r"(?!string)[\w-]+(?:ed|en|able|ible|al|ic|ive|ous|ful|y|ing|ly|less|ary)"
+    r"|read|run|built|made|sent|set"
+)
 _UNITS = {
     unit: family
     for family, units in (
@@ -72,7 +75,9 @@ _WHEN = stem_set(
     " june july august september october november december"
 )
 _COUNTS = word_set("one two three four five six seven eight nine ten zero none half")
-_QUANTITIES = stem_set("size rate depth seed length width count number limit level degree port")
+_QUANTITIES = stem_set(
+    "size rate depth seed length width count number limit level degree port first last top"
+)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _FRACTION = re.compile(r"[.%:/]")
 
@@ -213,9 +218,10 @@ def _label(span: _Span) -> bool:
     follow = len(said.words) - span.end > 1 and span.after not in PREPOSITIONS
     if first in _WHEN:
         return follow
+    if not year and span.before in HOW | TO:
+        return False
     if said.order in _ORDERS:
-        led = not year and span.before in HOW | TO
-        return not (led or (counts and span.start == 1) or span.before.startswith("-"))
+        return not ((counts and span.start == 1) or span.before.startswith("-"))
     return year or (follow and span.start > 0) or len(said.terms) < 3
 
 

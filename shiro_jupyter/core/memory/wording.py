@@ -70,7 +70,9 @@ _MEANT = _pairs(
     " vendredi:friday samedi:saturday dimanche:sunday"
 )
 NUMBER = re.compile(r"[-+<>~≥≤=]*\.?\d[\d.,:/_-]*(?:%|st|nd|rd|th)?")
-_GLUED = re.compile(r"(--?[a-z]+(?=\d)|[<>~≥≤]?\d[\d.,]*(?=-?[a-z]))-?(\d+|[a-z]+)")
+_GLUED = re.compile(
+    r"(--?[a-z]+(?=\d)|[<>~≥≤]?\d[\d.,]*(?=-?[a-z]))-?(\d+|(?!(?:st|nd|rd|th)$)[a-z]+)"
+)
 _ASSIGNED = re.compile(r"([\w.-]*\w)(==?|:=)(.+)")
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|les?|la)\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<=\s)\([^)]*\)")

@@ -180,6 +180,9 @@ CLOSE = [
     ("returns are included in revenue", "returns are excluded from revenue"),
     ("we use Huber loss for the price model", "we use squared loss for the price model"),
     ("Schwellwert liegt bei 0,5", "Schwellwert liegt bei 0,3"),
+    ("drop the first 10 burn-in draws", "drop the first 100 burn-in draws"),
+    ("we cap sales at the 99.5th percentile", "we cap sales at the 98th percentile"),
+    ("parcel_id is a string", "parcel_id is an integer"),
 ]
 # Each pair has words in common, and both can be true.
 RELATED = [
@@ -217,6 +220,7 @@ RELATED = [
     ("In workflows, use transform for data", "In workflows, use when for conditions"),
     ("Write concise, technical code", "Write concise, typed examples"),
     ("test with valid emails", "test with several browsers"),
+    ("gtfs is valid until June", "gtfs is read with partridge"),
     ("use HTTPS in production", "use requirements.txt in production"),
     ("use proper error handling", "use proper event handling"),
     ("the 2022 data is complete", "the 2023 data is complete"),
