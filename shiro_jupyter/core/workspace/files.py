@@ -198,13 +198,13 @@ def locked(
     stale: float = LOCK_STALE,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[None]:
-    """Hold `<path>.lock` against other threads, processes and machines.
+    """Hold the lock of `path` against other threads, processes and machines.
 
     `path` is a file, or a folder for all files in it. A lock file made with O_EXCL, which NFS
     honours, rather than `flock`, which it may not. Hold it for one read and write, never while
     waiting for a person.
     """
-    lock = path.with_name(path.name + ".lock")
+    lock = _lock_of(path)
     token = secrets.token_hex(8).encode()
     with told("lock", path):
         make_folder(path.parent)
@@ -229,6 +229,16 @@ def locked(
         with suppress(OSError):
             if lock.read_bytes() == token:  # not so when it was broken as stale meanwhile
                 lock.unlink()
+
+
+def _lock_of(path: Path) -> Path:
+    """A name that is nobody else's: `Pipfile.lock` is not the lock of `Pipfile`."""
+    return path.with_name(f".{_short(path)}.shiro.lock")
+
+
+def _short(path: Path) -> str:
+    """As much of its name as leaves room for what is added; counted in bytes, as systems do."""
+    return os.fsencode(path.name)[:200].decode(errors="ignore")
 
 
 def _create(lock: Path, token: bytes) -> bool:
@@ -278,13 +288,14 @@ def _break(path: Path, lock: Path, stale: float) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
+    return path.with_name(f".{_short(path)}.{secrets.token_hex(6)}.tmp")
 
 
 def _temporaries(path: Path) -> list[Path]:
     """Of a file and its locks, or of all files in a folder."""
-    folder, name = (path, ".*") if path.is_dir() else (path.parent, re.escape(path.name[:100]))
-    mine = re.compile(rf"\.{name}(\.lock(\.breaking)?)?\.[0-9a-f]{{12}}\.tmp", re.DOTALL)
+    folder, name = (path, ".*") if path.is_dir() else (path.parent, re.escape(_short(path)))
+    lock = rf"\.\.{name}\.shiro\.lock(\.breaking)?"
+    mine = re.compile(rf"(\.{name}|{lock})\.[0-9a-f]{{12}}\.tmp", re.DOTALL)
     return [each for each in folder.iterdir() if mine.fullmatch(each.name)]
 
 

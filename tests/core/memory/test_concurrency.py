@@ -140,7 +140,7 @@ def test_a_writer_that_slept_through_its_lock_overwrites_nobody(
     def late(target: Path, data: bytes, **options: object) -> bool:
         if not slept:
             slept.append(True)
-            lock = path.with_name("MEMORY.md.lock")
+            lock = path.with_name(".MEMORY.md.shiro.lock")
             os.utime(lock, (time.time() - 60, time.time() - 60))
             assert other.remember("plots are saved as svg").stored
         return write_atomic(target, data, **options)  # type: ignore[arg-type]

@@ -123,7 +123,12 @@ def test_the_first_write_of_a_project_says_where(tmp_path: Path) -> None:
     said = ensure_project_store(project)
     assert str(project.store) in said
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    left = ["MEMORY.md", ".MEMORY.md.a1.tmp", "MEMORY.md.lock", "MEMORY.md.lock.breaking"]
+    left = [
+        "MEMORY.md",
+        ".MEMORY.md.a1.tmp",
+        ".MEMORY.md.shiro.lock",
+        ".MEMORY.md.shiro.lock.breaking",
+    ]
     for name in left:
         write_atomic(project.memory_dir / name, b"")
     seen = subprocess.run(
@@ -230,7 +235,7 @@ def test_a_link_anywhere_in_a_path_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_write_is_tried_again_under_one_lock_until_it_holds(tmp_path: Path) -> None:
-    path, lock = tmp_path / "x", tmp_path / "x.lock"
+    path, lock = tmp_path / "x", tmp_path / ".x.shiro.lock"
     tokens, given = [], iter([None, None, ""])
 
     def attempt() -> str | None:
@@ -411,7 +416,7 @@ def test_a_lock_in_use_is_waited_for_then_told(tmp_path: Path) -> None:
     path = tmp_path / "x"
     with (
         locked(path),
-        pytest.raises(StorageError, match=r"in use by another process.*x\.lock"),
+        pytest.raises(StorageError, match=r"in use by another process.*\.x\.shiro\.lock"),
         locked(path, patience=0.05),
     ):
         pass
@@ -420,7 +425,7 @@ def test_a_lock_in_use_is_waited_for_then_told(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_dead_process_is_broken_by_the_file_systems_clock(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    lock = tmp_path / "x.lock"
+    lock = tmp_path / ".x.shiro.lock"
     lock.write_bytes(b"someone")
     os.utime(lock, (time.time() - 60, time.time() - 60))
     with locked(path, patience=0.5):
@@ -435,7 +440,7 @@ def test_the_lock_of_a_dead_process_is_broken_by_the_file_systems_clock(tmp_path
 
 def test_the_lock_of_a_killed_process_refuses_nobody(tmp_path: Path) -> None:
     assert LOCK_STALE < LOCK_PATIENCE
-    lock = tmp_path / "x.lock"
+    lock = tmp_path / ".x.shiro.lock"
     lock.write_bytes(b"killed")
     os.utime(lock, (time.time() - LOCK_STALE + 0.5, time.time() - LOCK_STALE + 0.5))
     with locked(tmp_path / "x"):
@@ -470,7 +475,7 @@ def test_what_a_process_killed_amid_a_write_left_goes_with_its_lock(tmp_path: Pa
     path = tmp_path / "x.md"
     path.write_bytes(b"old")
     killed(path)
-    lock, (left,) = tmp_path / "x.md.lock", tmp_path.glob(".x.md.*.tmp")
+    lock, (left,) = tmp_path / ".x.md.shiro.lock", tmp_path.glob(".x.md.*.tmp")
     assert left.read_bytes() == b"never seen"
     others = [
         tmp_path / name
@@ -482,7 +487,9 @@ def test_what_a_process_killed_amid_a_write_left_goes_with_its_lock(tmp_path: Pa
             "x.md.0123456789ab.tmp",
         )
     ]
-    probe = tmp_path / ".x.md.lock.0123456789ab.tmp"  # of one killed as it looked at the lock
+    probe = (
+        tmp_path / "..x.md.shiro.lock.0123456789ab.tmp"
+    )  # of one killed as it looked at the lock
     for each in (probe, *others):
         each.touch()
     aged(lock, probe, *others)
@@ -501,7 +508,7 @@ def test_the_lock_of_a_folder_has_what_was_written_in_it(tmp_path: Path) -> None
     killed(folder / "a.md", "folder")
     (left,) = folder.iterdir()
     (folder / "b.md").touch()
-    aged(left, tmp_path / "notes.lock")
+    aged(left, tmp_path / ".notes.shiro.lock")
     with locked(folder, patience=0.05):
         assert [each.name for each in folder.iterdir()] == ["b.md"]
     assert list(tmp_path.iterdir()) == [folder]
@@ -518,7 +525,7 @@ def test_a_writer_taken_for_dead_begins_anew(
         monkeypatch.setattr(os, "fsync", real)
         aged(*tmp_path.iterdir())
         with locked(path):
-            assert [each.name for each in tmp_path.iterdir()] == ["x.lock"]
+            assert [each.name for each in tmp_path.iterdir()] == [".x.shiro.lock"]
 
     monkeypatch.setattr(os, "fsync", shut)
     with locked(path):
@@ -527,9 +534,25 @@ def test_a_writer_taken_for_dead_begins_anew(
     assert path.read_bytes() == b"new" and list(tmp_path.iterdir()) == [path]
 
 
+def test_a_person_s_own_lock_file_is_none_of_ours(tmp_path: Path) -> None:
+    theirs = tmp_path / "Pipfile.lock"
+    theirs.write_bytes(b"{}")
+    os.utime(theirs, (time.time() - 60, time.time() - 60))
+    with locked(tmp_path / "Pipfile", patience=0.05):
+        assert theirs.read_bytes() == b"{}"
+    assert list(tmp_path.iterdir()) == [theirs]
+
+
+def test_a_name_as_long_as_names_may_be_has_room_for_what_is_added(tmp_path: Path) -> None:
+    path = tmp_path / ("名" * 85)
+    with locked(path):
+        assert write_atomic(path, b"new")
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_lock_lost_meanwhile_is_not_taken_from_its_new_owner(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    lock = tmp_path / "x.lock"
+    lock = tmp_path / ".x.shiro.lock"
     with locked(path):
         lock.write_bytes(b"another")
     assert lock.read_bytes() == b"another"
