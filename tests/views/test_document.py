@@ -102,6 +102,8 @@ def test_what_a_cell_holds_is_text_in_every_form() -> None:
 def test_a_table_has_its_rows_whatever_is_in_them(rows: list[tuple[str, str]]) -> None:
     shown = bundle([Table(("one", "two"), tuple(rows))])
     assert [len(row) for row in Cells(shown["text/html"]).rows] == [2] * (len(rows) + 1)
-    assert len(shown["text/plain"].split("\n")) == len(rows) + 1
+    lines = plain([Table(("one", "two"), tuple(rows))])
+    assert len(lines.split("\n")) == len(rows) + 1
+    assert "".join(shown["text/plain"].split()) == "".join(lines.split())
     markdown = MarkdownIt("commonmark").enable("table").render(shown["text/markdown"])
     assert [len(row) for row in Cells(markdown).rows] == [2] * (len(rows) + 1)
