@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
@@ -16,9 +17,9 @@ from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, print
 from .cells import cells_as_text
 
 LINES = 2_000
-# Room for the notes before and after the lines.
-SHOWN = OUTPUT_LIMIT - 1_000
 LINE_SHOWN = 2_000
+# Characters kept free for the number of a cut line and the notes that say what was cut.
+NOTES = 200
 # Bytes looked at; a larger file is read up to here, and said to be larger.
 BYTES = 50_000_000
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -49,56 +50,84 @@ class ReadFile(Tool[ReadFileParameters]):
         return Subject(self.name, self.access, (shown(context.project, path),))
 
     async def run(self, parameters: ReadFileParameters, context: ToolContext) -> ToolResult:
-        return await in_thread(_read, parameters, context)
+        reading = await in_thread(read, parameters, context)
+        return ToolResult("ok", reading.text())
 
 
-def _read(parameters: ReadFileParameters, context: ToolContext) -> ToolResult:
+@dataclass(frozen=True)
+class Reading:
+    """The wanted lines of a file, the first of them being number `first`; `left` more come after.
+
+    `before` and `after` are notes; a file of which nothing can be shown is a note alone.
+    """
+
+    before: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    first: int = 1
+    left: int = 0
+    after: tuple[str, ...] = ()
+
+    def text(self, room: int = OUTPUT_LIMIT) -> str:
+        """Numbered lines, as many as fit into `room` characters with the notes; at least one,
+        which is cut where need be."""
+        room += 1 - NOTES - sum(len(note) + 1 for note in (*self.before, *self.after))
+        shown: list[str] = []
+        for number, line in enumerate(self.lines, start=self.first):
+            most = LINE_SHOWN if shown else max(1, min(LINE_SHOWN, room))
+            numbered = _numbered(number, line, most)
+            room -= len(numbered) + 1
+            if room < 0 and shown:
+                break
+            shown.append(numbered)
+        left = self.left + len(self.lines) - len(shown)
+        more = "line" if left == 1 else "lines"
+        told = [f"[{left:,} more {more}; next offset {self.first + len(shown)}]"] if left else []
+        return "\n".join([*self.before, *shown, *told, *self.after])
+
+
+def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -> Reading:
+    """Blocks. Of a larger file the beginning is looked at, one of so many parts of `BYTES`."""
+    most = BYTES // parts
     path = resolve(context.project, parameters.path)
     name = printable(shown(context.project, path))
     with open_regular(context.project, path) as stream:
         try:
-            data = stream.read(BYTES + 1)
+            data = stream.read(most + 1)
             size = stream.seek(0, 2)
         except OSError as error:
             raise ToolFailed(f"{name} cannot be read: {error.strerror}.") from None
-    if cut := len(data) > BYTES:
-        data = data[: data.rfind(b"\n", 0, BYTES) + 1 or BYTES]
+    looked = ""
+    if len(data) > most:
+        data = data[: data.rfind(b"\n", 0, most) + 1 or most]
+        looked = f"only the first {sized(most)} of {sized(size)} were looked at"
     text = decode(data)
     if text is None:
-        return ToolResult("ok", f"{name} is a binary file ({sized(size)}); it is not shown.")
-    if not cut:
+        return Reading((f"{name} is a binary file ({sized(size)}); it is not shown.",))
+    if not looked:
         context.seen.note(path, data)
-    notes = [f"[{text.note}]"] if text.note else []
     content = cells_as_text(text.text) if path.suffix == ".ipynb" else None
     lines = _LINE_END.split(text.text if content is None else content)
     if not lines[-1]:
         lines.pop()
     if not lines:
-        return ToolResult("ok", f"{name} is empty.")
-    first = max(parameters.offset, 1)
-    if first > len(lines):
-        raise ToolFailed(f"{name} has {len(lines):,} lines; offset {first:,} is past its end.")
-    window = _window(lines, first, parameters.limit)
-    if left := len(lines) - first + 1 - len(window):
-        more = "line" if left == 1 else "lines"
-        notes_after = [f"[{left:,} more {more}; next offset {first + len(window)}]"]
-    else:
-        notes_after = []
-    if cut:
-        notes_after.append(f"[only the first {sized(BYTES)} of {sized(size)} were looked at]")
-    return ToolResult("ok", "\n".join([*notes, *window, *notes_after]))
+        return Reading((f"{name} is empty.",))
+    start = max(parameters.offset, 1) - 1
+    wanted = tuple(lines[start : start + parameters.limit])
+    if not wanted:
+        why = f" ({looked})" if looked else ""
+        raise ToolFailed(
+            f"{name} has {len(lines):,} lines{why}; offset {start + 1:,} is past its end."
+        )
+    return Reading(
+        before=(f"[{text.note}]",) if text.note else (),
+        lines=wanted,
+        first=start + 1,
+        left=len(lines) - start - len(wanted),
+        after=(f"[{looked}]",) if looked else (),
+    )
 
 
-def _window(lines: list[str], first: int, limit: int) -> list[str]:
-    """Numbered lines up to the limits; at least one."""
-    window: list[str] = []
-    room = SHOWN
-    for number, line in enumerate(lines[first - 1 : first - 1 + limit], start=first):
-        if len(line) > LINE_SHOWN:
-            line = f"{line[:LINE_SHOWN]} [… {len(line) - LINE_SHOWN:,} characters of this line cut]"
-        numbered = f"{number}: {line}"
-        room -= len(numbered) + 1
-        if room < 0 and window:
-            break
-        window.append(numbered)
-    return window
+def _numbered(number: int, line: str, most: int) -> str:
+    if len(line) > most:
+        line = f"{line[:most]} [… {len(line) - most:,} characters of this line cut]"
+    return f"{number}: {line}"

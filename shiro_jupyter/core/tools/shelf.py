@@ -15,13 +15,21 @@ from .bash import Bash
 from .forget import Forget
 from .list_dir import ListDir
 from .read_file import ReadFile
+from .read_many_files import ReadManyFiles
 from .recall import Recall
 from .remember import Remember
 from .session_notes import SessionNotes
 from .todo_write import TodoWrite
 
 # The order is part of what a model sees: it never changes within a session.
-SHELF: tuple[type[Tool[Any]], ...] = (ReadFile, ListDir, Bash, TodoWrite, Ask)
+SHELF: tuple[type[Tool[Any]], ...] = (
+    ReadFile,
+    ReadManyFiles,
+    ListDir,
+    Bash,
+    TodoWrite,
+    Ask,
+)
 
 # Made by the host, which has the stores that they work on.
 HOSTED: tuple[type[Tool[Any]], ...] = (Remember, Recall, Forget, SessionNotes)

@@ -130,7 +130,7 @@ def test_a_read_that_hangs_can_be_cancelled(bench: Bench, monkeypatch: pytest.Mo
         begun.set()
         release.wait(10)
 
-    monkeypatch.setattr(read_file, "_read", hang)
+    monkeypatch.setattr(read_file, "read", hang)
 
     async def run() -> None:
         task = asyncio.create_task(ReadFile().run(ReadFile.parameters(path="a.txt"), bench.context))

@@ -6,6 +6,7 @@ import pytest
 
 from shiro_jupyter.core.errors import SettingsError
 from shiro_jupyter.core.settings import TOOL_SETS
+from shiro_jupyter.core.settings.fields import ToolSet
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
 from shiro_jupyter.core.tools.bash import KEPT, Bash
 from shiro_jupyter.core.tools.shelf import ALWAYS, HOSTED, SHELF, tools_for, tools_table
@@ -62,15 +63,13 @@ def test_names_are_unique_and_every_tool_is_in_a_set_that_exists() -> None:
     assert {tool.toolset for tool in SHELF} <= {*ALWAYS, *TOOL_SETS}
 
 
-def test_the_order_is_fixed_whatever_the_order_of_the_sets() -> None:
-    every = ["read_file", "list_dir", "bash", "todo_write", "ask"]
-    assert names(tools_for()) == names(tools_for(["git", "edit-plus"])) == every
-    assert names(tools_for(extra=[Peek()])) == [*every, "peek"]
-
-
-def test_without_optional_sets_the_core_and_the_host_s_tools_remain() -> None:
-    assert names(tools_for([])) == ["read_file", "bash", "todo_write", "ask"]
-    assert names(tools_for([], [Peek()])) == ["read_file", "bash", "todo_write", "ask", "peek"]
+@pytest.mark.parametrize("sets", [[], ["git"], ["edit-plus"], ["git", "edit-plus"]])
+def test_sets_add_their_tools_in_a_fixed_order_before_the_host_s(sets: list[ToolSet]) -> None:
+    wanted = {*ALWAYS, *sets}
+    offered = tools_for(sets, [Peek()])
+    assert names(offered) == [*(t.name for t in SHELF if t.toolset in wanted), "peek"]
+    assert {tool.toolset for tool in offered} >= {*ALWAYS, "kernel"}
+    assert names(tools_for(sets[::-1], [Peek()])) == names(offered)
 
 
 def test_an_unknown_set_is_an_error_that_names_the_nearest() -> None:
