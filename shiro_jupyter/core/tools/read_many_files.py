@@ -17,6 +17,7 @@ from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bound
 from .read_file import NOTES, ReadFileParameters, Reading, read
 
 FILES = 20
+HANDS = 4  # threads that read; more of them cost more than they gain
 # Characters of a path above its block, and of a sentence that says why there is nothing to show.
 PATH_SHOWN, REFUSAL_SHOWN = 200, 600
 
@@ -64,9 +65,11 @@ class ReadManyFiles(Tool[ReadManyFilesParameters]):
 
     async def run(self, parameters: ReadManyFilesParameters, context: ToolContext) -> ToolResult:
         files = parameters.files
-        readings = await asyncio.gather(
-            *(in_thread(_reading, each, context, len(files)) for each in files)
-        )
+        readings = [Reading()] * len(files)
+        hands = range(min(HANDS, len(files)))
+        reading = (in_thread(_readings, files, hand, context) for hand in hands)
+        for hand, done in zip(hands, await asyncio.gather(*reading), strict=True):
+            readings[hand::HANDS] = done
         heads = [f"== {printable(each.path)[:PATH_SHOWN]} ==\n" for each in files]
         room = OUTPUT_LIMIT - sum(len(head) + len("\n\n") for head in heads)
         rooms = shares([len(each.text()) + NOTES for each in readings], room)
@@ -74,6 +77,13 @@ class ReadManyFiles(Tool[ReadManyFilesParameters]):
             head + each.text(room) for head, each, room in zip(heads, readings, rooms, strict=True)
         )
         return ToolResult("ok", "\n\n".join(blocks))
+
+
+def _readings(
+    files: Sequence[ReadFileParameters], hand: int, context: ToolContext
+) -> list[Reading]:
+    """Of every so many-th file."""
+    return [_reading(each, context, len(files)) for each in files[hand::HANDS]]
 
 
 def _reading(parameters: ReadFileParameters, context: ToolContext, parts: int) -> Reading:
