@@ -148,7 +148,7 @@ class Ranker:
             wider[term] = wider.get(term, 0.0) + 1
         scores = self._text.scores(wider)
         best = [at for at in self._best(scores) if holding[at]]
-        why = self._reasons({"query": words})
+        why = self._reasons({"": words})  # whose words they are needs no telling
         return [Ranked(at, scores[at], why(at)) for at in best[:limit]]
 
     def _best(self, scores: Sequence[float]) -> list[int]:
@@ -215,9 +215,9 @@ class Ranker:
             for source, told in spoken.items():
                 for term in told.keys() & self._words[at].keys():
                     if tag := self._tag_of[at].get(term):
-                        found[f"#{tag} ({source})"] = 2 * told[term]
+                        found[_told(f"#{tag}", source)] = 2 * told[term]
                     else:
-                        found[f"{source} “{cues[source][term]}”"] = told[term]
+                        found[f"{source} “{cues[source][term]}”".lstrip()] = told[term]
             for term in kernel.keys() & self._names[at].keys():
                 found[f"kernel “{cues['kernel'][term]}”"] = kernel[term]
             return tuple(sorted(found, key=lambda reason: (-found[reason], reason))[:REASONS])
@@ -228,7 +228,7 @@ class Ranker:
         """The reasons of a memory that its tags alone brought."""
         held = self._tag_of[at]
         found = (
-            f"#{held[term]} ({source})"
+            _told(f"#{held[term]}", source)
             for source, terms in named.items()
             for term in terms
             if term in held
@@ -286,6 +286,10 @@ def _added(*parts: tuple[float, Sequence[float]]) -> list[float]:
 
 def _telling(field: Field, names: Mapping[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in names.items() if field.share(name) <= COMMON}
+
+
+def _told(tag: str, source: str) -> str:
+    return f"{tag} ({source})" if source else tag
 
 
 def _name(path: str) -> str:

@@ -235,7 +235,7 @@ def test_any_word_finds_and_the_better_match_comes_first() -> None:
     )
     found = ranker.find("snake_case columns")
     assert order(found) == [0, 2]
-    assert set(found[1].why) == {"query “columns”"}
+    assert set(found[1].why) == {"“columns”"}
     assert ranker.find("the") == ranker.find("") == []
     assert (
         order(ranker.find("columns api snake", limit=2))
