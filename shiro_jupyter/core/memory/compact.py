@@ -81,7 +81,7 @@ def candidates(index: Index, counts: Mapping[str, int]) -> tuple[Entry, ...]:
     found = tuple(each for each in index.entries if not counts.get(each.folded))
     if len(found) < 2:
         raise MemoryRefused(
-            "There is nothing to merge: fewer than two memories were never recalled."
+            "There is nothing to merge yet: fewer than two memories were never recalled."
         )
     return found
 
@@ -171,4 +171,7 @@ def _text(entries: Iterable[Entry]) -> str:
 
 
 def _refused(why: str) -> MemoryRefused:
-    return MemoryRefused(f"The model's merge was not taken: {why}. Nothing was changed.")
+    return MemoryRefused(
+        f"The model's merge was not taken: {why}. Nothing was changed; ask once more, or edit the "
+        "file yourself."
+    )
