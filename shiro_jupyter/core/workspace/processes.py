@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import PIPE, STDOUT
+from typing import IO
 
 from ..errors import ToolFailed
 from .output import Output
@@ -70,6 +72,20 @@ class Completed:
     file: Path | None = None
 
 
+@dataclass(frozen=True)
+class Captured:
+    """What a child printed, its errors apart; `cut` where it had more, and was ended for it.
+
+    `exit_code` is None where the child was ended.
+    """
+
+    exit_code: int | None
+    output: bytes = b""
+    errors: bytes = b""
+    cut: bool = False
+    timed_out: bool = False
+
+
 @dataclass
 class Processes:
     """Starts children and ends them; a host ends all of them at exit.
@@ -116,7 +132,7 @@ class Processes:
         heard = Output(limit, self.outputs / f"{mark}.txt", output)
         reading, writing = os.pipe()
         try:
-            child = self._start(command, cwd, writing, mark)
+            child = self._start(command, cwd, self.child_environment(), mark, writing)
         except BaseException:
             os.close(reading)
             os.close(writing)
@@ -143,6 +159,42 @@ class Processes:
                     self._children.discard(child)
         return Completed(child.exit_code, heard.text(), timed_out, heard.path)
 
+    async def capture(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        timeout: float,
+        limit: int,
+    ) -> Captured:
+        """The bytes that a command prints, `limit` of them at most.
+
+        The environment is passed as it is. After `timeout` seconds, at the limit, or when the
+        caller is cancelled, the whole tree is ended within a second. Raises `ToolFailed` where
+        the command cannot be started.
+        """
+        child = self._start(command, cwd, environment, self._next_mark(), PIPE, PIPE)
+        assert child.popen.stdout and child.popen.stderr
+        printed = asyncio.ensure_future(in_thread(_head, child.popen.stdout, limit + 1))
+        errors = asyncio.ensure_future(in_thread(_head, child.popen.stderr, READ_SIZE))
+        exited = asyncio.ensure_future(in_thread(child.wait))
+        output = b""
+        try:
+            async with asyncio.timeout(timeout):
+                output = await printed
+                if len(output) > limit:
+                    return Captured(None, output[:limit], cut=True)
+                await exited
+                return Captured(child.exit_code, output, await errors)
+        except TimeoutError:
+            return Captured(None, output, timed_out=True)
+        finally:
+            if exited.done():
+                self._children.discard(child)
+            elif await settled(asyncio.ensure_future(in_thread(self.end, child))):
+                raise asyncio.CancelledError
+
     def start(
         self,
         command: Sequence[str],
@@ -153,8 +205,9 @@ class Processes:
     ) -> Child:
         """Start a child that goes on by itself, its output in `log`. Ended by `end`."""
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        given = self.child_environment() | dict(environment or {})
         with open(log, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-            child = self._start(command, cwd, file.fileno(), self._next_mark(), environment)
+            child = self._start(command, cwd, given, self._next_mark(), file.fileno())
         threading.Thread(target=child.wait, name="shiro-wait", daemon=True).start()
         return child
 
@@ -201,24 +254,25 @@ class Processes:
         self,
         command: Sequence[str],
         cwd: Path,
-        output: int,
+        environment: Mapping[str, str],
         mark: str,
-        environment: Mapping[str, str] | None = None,
+        output: int,
+        errors: int = STDOUT,
     ) -> Child:
         try:
             popen = subprocess.Popen(
                 command,
                 cwd=cwd,
-                env=self.child_environment() | dict(environment or {}) | {MARK: mark},
+                env={**environment, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
+                stderr=errors,
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except (OSError, ValueError) as error:
             raise ToolFailed(f"The command could not be started: {error}.") from error
-        child = Child(popen, mark, pipe_name(output))
+        child = Child(popen, mark, pipe_name(popen.stdout.fileno() if popen.stdout else output))
         self._children.add(child)
         return child
 
@@ -258,6 +312,11 @@ def captured(
             raise
         return None
     return output if popen.returncode == 0 else None
+
+
+def _head(stream: IO[bytes], size: int) -> bytes:
+    with stream:
+        return stream.read(size)
 
 
 def _end(child: Child) -> None:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from shiro_jupyter.core.errors import ToolFailed
-from shiro_jupyter.core.workspace.processes import KEYS, Completed, Processes, captured
+from shiro_jupyter.core.workspace.processes import KEYS, Captured, Completed, Processes, captured
 
 IGNORES_TERM = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
@@ -436,3 +436,65 @@ def test_a_captured_command_gets_the_environment_as_it_is(tmp_path: Path) -> Non
     command = [sys.executable, "-c", "import os; print(sorted(os.environ))"]
     seen = captured(command, cwd=tmp_path, environment={"ONE": "1"}, seconds=20)
     assert seen and b"'ONE'" in seen and b"GIT_EDITOR" not in seen and b"HOME" not in seen
+
+
+# -- captured on the loop ----------------------------------------------------------------
+
+
+ERRORS_WITHOUT_END = """
+import os
+try:
+    while True:
+        os.write(2, b"x" * 999)
+except BrokenPipeError:
+    os._exit(7)
+"""
+
+
+def caught(
+    processes: Processes, code: str, tmp_path: Path, timeout: float = 20
+) -> Awaitable[Captured]:
+    return processes.capture(
+        [sys.executable, "-c", code], cwd=tmp_path, environment={}, timeout=timeout, limit=1_000
+    )
+
+
+def test_output_and_errors_are_captured_apart(processes: Processes, tmp_path: Path) -> None:
+    code = "import os, sys; os.write(1, b'\\xff' * 1000); os.write(2, b'why'); sys.exit(3)"
+    assert asyncio.run(caught(processes, code, tmp_path)) == Captured(3, b"\xff" * 1000, b"why")
+    code = "import os; print(*os.environ)"
+    assert b"HOME" not in asyncio.run(caught(processes, code, tmp_path)).output
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("while True: print('x' * 99)", {"cut": True}),
+        (f"print('x'); {IGNORES_TERM}", {"timed_out": True}),
+        ("import os, time; os.close(1); os.close(2); time.sleep(300)", {"timed_out": True}),
+        (ERRORS_WITHOUT_END, {"exit_code": 7}),
+    ],
+    ids=["floods", "ignores the end", "says no more", "floods with errors"],
+)
+def test_a_captured_command_ends_at_its_limits(
+    processes: Processes, tmp_path: Path, code: str, told: dict[str, object]
+) -> None:
+    done = asyncio.run(caught(processes, code, tmp_path, 20 if "cut" in told else 2))
+    assert {name: getattr(done, name) for name in told} == told
+    assert len(done.output) == (1_000 if done.cut else 0)
+
+
+def test_a_cancelled_capture_has_ended_what_it_started(
+    processes: Processes, tmp_path: Path
+) -> None:
+    code = f"import os; open('pid', 'w').write(str(os.getpid())); {IGNORES_TERM}"
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(caught(processes, code, tmp_path))
+        await until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert gone(tmp_path / "pid")
+
+    asyncio.run(cancelled())
