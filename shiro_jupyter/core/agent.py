@@ -256,7 +256,10 @@ class Agent:
         finally:
             turn.uncounted += self.clock.monotonic() - started
         seconds = self.clock.monotonic() - started - (self._waited - waited)
-        self._close(call, result, seconds)
+        try:
+            result = turn.repeats.told(call, result, self._by_name.get(call.name))
+        finally:  # also the one that ends the turn has its result
+            self._close(call, result, seconds)
         return result.outcome
 
     async def _result_of(self, call: Call) -> ToolResult:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .events import Usage
-from .transcript import Outcome
+from .tools.base import Tool, ToolResult
+from .transcript import Call, Outcome
+
+# The same call with the same result: how often until the model is told, and until the turn ends.
+NUDGED, STOPPED = 3, 5
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,45 @@ def out_of_time(spent: float) -> LimitReached:
 
 
 @dataclass
+class Repeats:
+    """Catches a model that goes round in circles, however many calls the circle has.
+
+    What was changed meanwhile makes a look at it a new one, unless that change is repeated too.
+    """
+
+    _counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def told(self, call: Call, result: ToolResult, tool: Tool[Any] | None) -> ToolResult:
+        """The result, which says so where it came too often. Raises `LimitReached` for the last
+        time that is borne."""
+        if tool is None or tool.polls or result.outcome == "invalid_arguments":
+            return result
+        key = (call.name, _canonical(call.arguments), result.outcome, result.text)
+        if tool.access == "write" and result.outcome == "ok" and not self._counts[key]:
+            self._counts.clear()
+        self._counts[key] += 1
+        if self._counts[key] >= STOPPED:
+            raise LimitReached(
+                f"Stopped: the model called {call.name} {STOPPED} times with the same result; ask "
+                "in other words, or say what it should do instead."
+            )
+        if self._counts[key] < NUDGED:
+            return result
+        nudge = (
+            f"[this call gave the same result {self._counts[key]} times: do something else, or say "
+            "what is missing]"
+        )
+        return replace(result, text=f"{result.text}\n{nudge}")
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except ValueError:
+        return arguments
+
+
+@dataclass
 class Turn:
     """`started` and `now` are of one monotonic clock, in seconds."""
 
@@ -36,6 +82,7 @@ class Turn:
     started: float
     usage: Usage = field(default_factory=Usage)
     malformed: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
     heard: bool = False  # text of the step at hand has been shown
     uncounted: float = 0.0  # seconds spent in tools and waiting for the person
 

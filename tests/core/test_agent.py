@@ -254,6 +254,56 @@ def test_arguments_that_do_not_fit_come_back_with_the_schema(
     assert '"properties"' in stage.of(events.ToolFinished)[0].text
 
 
+def calls(*paths: str) -> Step:
+    return Step(calls=[read(path) for path in paths])
+
+
+@pytest.mark.parametrize("round_", [("a.txt",), ("a.txt", "b.txt", "c.txt")])
+def test_a_model_that_goes_in_circles_is_told_and_then_stopped(
+    tmp_path: Path, round_: tuple[str, ...]
+) -> None:
+    (tmp_path / "project").mkdir()
+    for path in round_:
+        (tmp_path / "project" / path).write_text("x\n")
+    steps = [calls(path) for _ in range(4) for path in round_]
+    stage, (ended,) = play(tmp_path, *steps, calls(round_[0]))
+    assert ended.outcome == "limited"
+    assert ended.reason.startswith("Stopped: the model called read_file 5 times with the same res")
+    results = [item.text for item in stage.session.items if isinstance(item, Result)]
+    assert len(results) == 4 * len(round_) + 1
+    told = [at // len(round_) + 1 for at, text in enumerate(results) if "do something else" in text]
+    assert told == [3] * len(round_) + [4] * len(round_)
+
+
+class Poll(Tool[Parameters]):
+    """Look whether it is done."""
+
+    name: ClassVar[str] = "poll"
+    toolset: ClassVar[str] = "core"
+    access = "session"
+    polls: ClassVar[bool] = True
+    parameters = Parameters
+
+    def summary(self, parameters: Parameters) -> str:
+        return ""
+
+    async def run(self, parameters: Parameters, context: ToolContext) -> ToolResult:
+        return ToolResult("ok", "running")
+
+
+def test_waiting_and_what_changes_meanwhile_are_no_circle(tmp_path: Path) -> None:
+    count = "test -s n || echo 0 > n; echo $(($(cat n) + 1)) > n; cat n"
+    stage, (ended,) = play(
+        tmp_path,
+        *(Step(calls=[bash(count), ScriptedCall("poll")]) for _ in range(9)),
+        Step("Done."),
+        tools=(*tools_for(), Poll()),
+        person=allows,
+    )
+    assert ended.outcome == "answered"
+    assert "do something else" not in str(stage.session.items)
+
+
 def test_three_malformed_replies_in_a_row_end_the_turn(tmp_path: Path) -> None:
     wrong = Step(calls=[ScriptedCall("nope"), ScriptedCall("read_file", "[]")])
     good = Step(calls=[ScriptedCall("list_dir")])

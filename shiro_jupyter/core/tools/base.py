@@ -71,6 +71,8 @@ class Tool(ABC, Generic[P]):
     name: ClassVar[str]
     toolset: ClassVar[str]
     access: ClassVar[Access]
+    # Whether it is called again and again to see what has become of something.
+    polls: ClassVar[bool] = False
     # Bound by each subclass; a ClassVar may not hold a type variable.
     parameters: type[P]
 
