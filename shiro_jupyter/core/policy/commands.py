@@ -16,17 +16,18 @@ from .launchers import (
     Words,
     expanded,
     is_known,
-    name_of,
+    is_open,
     nested_scripts,
     runs_its_input,
     unwrapped,
 )
+from .lookers import does_more
 
-# What makes `find` more than a way to look.
-_FIND_ACTS = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)")
 _REDIRECT = re.compile(r"(?:\d*|\{\w+\})(?:&>>?|>>|>\||>&|<<<|<<-?|<>|<&|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
 _SUBSCRIPT = re.compile(r"\w+\[[^\]]*\Z")
+# `test -v 'a[$(x)]'` runs x though it is quoted, as do printf, `[[` and what else takes a variable.
+_SUBSCRIPT_RUNS = re.compile(r"\[[^\]]{0,200}(?:\$\(|`)")
 # What a backslash takes its meaning from between double quotes; before others it stands.
 _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
 # Ends at the next opening brace, so that a text full of them is still read in linear time.
@@ -153,6 +154,8 @@ class _Reader:
 
     def _take(self, state: _State, raw: str, word: str) -> None:
         """A whole word: of the command, or of the redirect before it."""
+        if _SUBSCRIPT_RUNS.search(word):
+            self._lose()
         if _SUBSCRIPT.match(raw):  # goes on to its `]`, whatever stands between
             self._lose()
         if state.redirect in ("<<", "<<-"):
@@ -206,11 +209,10 @@ class _Reader:
             state.cases += (word == "case") - (word == "esac" and state.cases > 0)
             if word not in KEYWORDS or word == "case":
                 break
-        if name_of(command[0]) == "find" and any(map(_FIND_ACTS.fullmatch, command)):
-            self.certain = False
+        self.certain &= not does_more(command) and not is_open(command)
         if named and not state.plain:
             known = all(is_known(form) for form in unwrapped(command) if form)
-            self.followed &= known and "expand_aliases" not in command
+            self.followed &= known and "expand_aliases" not in command and not is_open(command)
         if runs_its_input(command):
             self.followed &= bool(fed) or any(here.words is words for here in state.here)
             self.certain = False

@@ -13,7 +13,7 @@ from typing import Literal
 from .commands import read_command
 from .destructive import destruction, names_destruction
 from .names import is_secret_name, is_steering_name
-from .rules import Rules, permits, restricts
+from .rules import Rules, may_run, permits, restricts
 from .subjects import Subject
 
 Mode = Literal["ask", "accept-edits", "plan", "yolo"]
@@ -75,12 +75,16 @@ class Gate:
         return ""
 
     def _may_hide_denied(self, subject: Subject) -> bool:
-        """A command that cannot be followed may run what is denied: then a person looks at it,
-        whatever the mode. One that only redirects, expands or loops can be followed."""
-        return subject.access == "shell" and any(
-            (any(rule.names(subject) for rule in self.rules.deny) or names_destruction(text))
-            and not read_command(text).followed
-            for text in subject.texts
+        """A command that cannot be followed, or that names what is denied, may run it: then a
+        person looks at it, whatever the mode. One that only redirects, expands or loops can be
+        followed."""
+        return subject.access == "shell" and (
+            may_run(self.rules.deny, subject)
+            or any(
+                (any(rule.names(subject) for rule in self.rules.deny) or names_destruction(text))
+                and not read_command(text).followed
+                for text in subject.texts
+            )
         )
 
     def _goes_without_asking(self, subject: Subject) -> bool:

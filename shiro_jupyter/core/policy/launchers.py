@@ -9,6 +9,9 @@ from pathlib import PurePosixPath
 Words = tuple[str, ...]
 
 _RUN = "-n -p -e --name --prefix --cwd --with --python --project --directory --extra --group"
+_WITH_RUN = frozenset(
+    {"uv", "conda", "mamba", "micromamba", "poetry", "pixi", "pipenv", "pdm", "hatch", "rye"}
+)
 # Words that run the rest of their line, and their options that take a value of their own.
 _LAUNCHERS: dict[str, frozenset[str]] = {
     name: frozenset(valued.split())
@@ -27,19 +30,36 @@ _LAUNCHERS: dict[str, frozenset[str]] = {
         "exec": "-a",
         "watch": "-n --interval",
         "time": "-f -o --format --output",
-        **dict.fromkeys(("uv", "conda", "mamba", "micromamba", "poetry", "pixi", "pipenv"), _RUN),
+        "strace": "-o -e -p -s -u -E -a -b -I -O -S -P -X --output --trace --user --env",
+        "ltrace": "-o -e -p -s -u -a -n -l -x --output",
+        "nsenter": "-t -S -G --target --setuid --setgid",
+        "unshare": "-S -G -R -w --setuid --setgid --root --wd",
+        "systemd-run": "-p -u -E -d -M -H --unit --property --setenv --slice --uid --gid",
+        "runuser": "-u -g -G -w --user --group",
+        "numactl": "-N -m -i -C -p --cpunodebind --membind --interleave --physcpubind",
+        "xvfb-run": "-e -f -n -s -p -w",
+        **dict.fromkeys(("mpirun", "mpiexec", "srun"), "-n -np -c -N -p -t -host --hostfile"),
+        **dict.fromkeys(("proxychains", "proxychains4"), "-f"),
+        **dict.fromkeys(_WITH_RUN, _RUN),
         **dict.fromkeys(("taskset", "setarch", "command", "builtin", "nohup", "setsid"), ""),
-        **dict.fromkeys(("busybox", "eval", "caffeinate"), ""),
+        **dict.fromkeys(("busybox", "toybox", "eval", "caffeinate", "chroot", "pkexec"), ""),
+        **dict.fromkeys(("unbuffer", "valgrind", "torsocks", "prlimit", "setpriv"), ""),
+        **dict.fromkeys(("firejail", "fakeroot", "rlwrap", "dbus-run-session"), ""),
     }.items()
 }
-_WITH_RUN = frozenset({"uv", "conda", "mamba", "micromamba", "poetry", "pixi", "pipenv"})
-# Their first operand is no command: a duration, a file, a mask, a priority, a machine.
+# Their first operand is no command: a duration, a file, a folder, a mask, a priority, a machine.
 _OPERAND = {
-    **dict.fromkeys(("timeout", "flock", "taskset", "chrt"), re.compile("")),
+    **dict.fromkeys(("timeout", "flock", "taskset", "chrt", "chroot"), re.compile("")),
     "setarch": re.compile(r"x86_64|i\d86|linux\d\d|aarch64|arm|ppc|s390|uname26"),
 }
 # Those that take a script behind a flag with a `c` in it, and those that join one from words.
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "su", "script", "flock"})
+_SHELLS = frozenset(
+    {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "su", "script", "flock", "runuser", "sg"}
+)
+# Those that run what they read.
+_READERS = (_SHELLS - {"flock", "script", "runuser", "sg"}) | {".", "source", "at", "batch"}
+# They hand on what they read as the arguments of what they start.
+_FEEDING = frozenset({"xargs", "parallel"})
 _JOINING = frozenset({"eval", "watch", "parallel"})
 KEYWORDS = frozenset(
     {"!", "{", "}", "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "for"}
@@ -48,7 +68,13 @@ KEYWORDS = frozenset(
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 # `{rm,-rf,x}` becomes several words.
 _BRACES = re.compile(r"([^\s{}'\"\\$`]*)\{([^{}'\"\\$`]*,[^{}'\"\\$`]*)\}([^\s{}'\"\\$`]*)")
-_GIT_ALIAS = re.compile(r"alias\.[\w-]+=!")
+# What `git -c` sets that git runs, and options of its commands that hold a script.
+_GIT_RUNS = re.compile(
+    r"(?:alias\.[\w-]+=!|[\w.*/:-]*(?:command|editor|pager|helper|cmd|program|fsmonitor"
+    r"|textconv|process|clean|smudge|driver)=!?)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_GIT_SCRIPT = re.compile(r"-x|--exec|--[a-z]+-filter")
 _UNKNOWN = re.compile(r"[$`*?\[\]{}]")
 _DEPTH = 8
 
@@ -95,6 +121,11 @@ def launched(words: Words) -> list[Words]:
     if first == "find":
         acts = [at + 1 for at, word in enumerate(words) if re.match(r"-(?:exec|ok)", word)]
         return [words[at : _index(words, ";", at)] for at in acts]
+    if first in ("fd", "fdfind"):
+        acts = [at + 1 for at, w in enumerate(words) if re.match(r"-[A-Za-z]*[xX]|--exec", w)]
+        return [words[at : _index(words, ";", at)] for at in acts]
+    if first == "git" and ("bisect", "run") in pairwise(words):
+        return [words[words.index("run", words.index("bisect")) + 1 :]]
     if first not in _LAUNCHERS:
         return []
     rest = list(words[1:])
@@ -144,10 +175,41 @@ def nested_scripts(words: Words) -> list[str]:
                 if split := re.fullmatch(r"(?:-[iv0]*S|--split-string(?:=|\Z))(.*)", word, re.S):
                     scripts.append(split[1] or following)
         elif first == "git":
-            scripts += [word.partition("!")[2] for word in form if _GIT_ALIAS.match(word)]
+            scripts += _git_scripts(form)
         elif first == "trap":
             scripts += [word for word in form[1:] if word[:1] != "-"][:1]
     return scripts
+
+
+def _git_scripts(form: Words) -> list[str]:
+    scripts = [match[1] for word in form if (match := _GIT_RUNS.fullmatch(word))]
+    for word, following in pairwise((*form, "")):
+        option, _, said = word.partition("=")
+        if _GIT_SCRIPT.fullmatch(option):
+            scripts.append(said or following)
+        elif (word, following) == ("submodule", "foreach"):
+            scripts.append(" ".join(form[form.index(following) + 1 :]))
+    return scripts
+
+
+def fed(words: Words) -> list[Words]:
+    """Of what `xargs` starts, the commands whose last arguments are not written here."""
+    return [
+        inner
+        for form in unwrapped(words)
+        if form and name_of(form[0]) in _FEEDING
+        for inner in unwrapped(form)[1:]
+    ]
+
+
+def is_open(words: Words) -> bool:
+    """Whether `xargs` hands a launcher what it is to launch, or `parallel` runs what it reads."""
+    for form in unwrapped(words):
+        if form and name_of(form[0]) in _FEEDING:
+            last = unwrapped(form)[-1]
+            if name_of(last[0]) != "xargs" and not all(launched(last)):
+                return True
+    return False
 
 
 def _shell_script(form: Words) -> list[str]:
@@ -169,9 +231,9 @@ def runs_its_input(words: Words) -> bool:
     """A shell, or `source`, that is given no script: it runs what it is fed."""
     for form in unwrapped(words):
         first = name_of(form[0]) if form else ""
-        if first not in (_SHELLS - {"flock", "script"}) | {".", "source"} or _shell_script(form):
+        if first not in _READERS or _shell_script(form):
             continue
         operands = [word for word in form[1:] if word[:1] not in ("-", "+")]
-        if first == "su" or operands in ([], ["/dev/stdin"]) or "-s" in form:
+        if first in ("su", "at", "batch") or operands in ([], ["/dev/stdin"]) or "-s" in form:
             return "--version" not in form and "--help" not in form
     return False

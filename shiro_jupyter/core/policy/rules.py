@@ -18,13 +18,20 @@ from typing import get_args
 from ..errors import SettingsError
 from .commands import Reading, read_command
 from .globs import path_glob, text_glob
-from .launchers import Words, launched, name_of, unwrapped
+from .launchers import ASSIGNMENT, KEYWORDS, Words, fed, launched, name_of, unwrapped
+from .lookers import does_more
 from .subjects import Access, Subject
 
 _RULE = re.compile(r"\s*([A-Za-z_*][\w*-]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
 _GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env")
 RULE_LENGTH = 1000
+_LETTERS = {"--recursive": "r", "--force": "f"}
+# Commands whose arguments are no command, unless one of them has it do more.
+_DATA = frozenset(
+    """echo printf grep egrep fgrep which type man whatis apropos git ls cat test [ export find rg
+    sed awk sort head tail wc diff cd pushd mkdir touch rm mv cp ln chmod""".split()  # noqa: SIM905
+)
 _PATH_CLASSES = ("read", "write", "session")
 # Code and sentences: no command to take apart.
 _PLAIN_CLASSES = ("kernel", "memory")
@@ -169,18 +176,43 @@ def _without_global_options(words: Words) -> Words:
     return ("git", *rest)
 
 
+def may_run(rules: Iterable[Rule], subject: Subject) -> bool:
+    """Whether what a rule is about stands among the arguments of some command, which may be a
+    launcher that is not known to be one, or what xargs hands its input to."""
+    commands = [words for text in subject.texts for words in _read(text).commands]
+    return any(
+        _names(stem.split(), words)
+        for rule in rules
+        if rule.names(subject) and (stem := rule.pattern.partition("*")[0].strip())
+        for words in commands
+    )
+
+
+def _names(stem: list[str], words: Words) -> bool:
+    if any(inner and name_of(inner[0]) == stem[0] for inner in fed(words)):
+        return True
+    wanted = re.compile(r"(?<![\w-])" + r"\s+".join(map(re.escape, stem)) + r"(?![\w-])")
+    for form in filter(None, unwrapped(words)):
+        name = name_of(form[0])
+        if name in KEYWORDS or (name in _DATA and not does_more(form)):
+            continue
+        if wanted.search(" ".join(form if ASSIGNMENT.match(form[0]) else form[1:])):
+            return True
+    return False
+
+
 def _is_flag(word: str) -> bool:
     return word[:1] == "-" and word.strip("-") != "" and "*" not in word
 
 
 def _flags(words: Words) -> set[str]:
-    """Short ones letter by letter: `-rf` and `-f -r` alike."""
-    return {
-        flag
-        for word in words
-        if _is_flag(word)
-        for flag in (word[1:] if _SHORT_FLAGS.fullmatch(word) else [word])
-    }
+    """Short ones letter by letter: `-rf` and `-f -r` alike, and `--force --recursive`, which may
+    be written shorter."""
+    flags = set[str]()
+    for word in filter(_is_flag, words):
+        long = next((each for each in _LETTERS if len(word) > 2 and each.startswith(word)), "")
+        flags |= set(word[1:]) if _SHORT_FLAGS.fullmatch(word) else {_LETTERS.get(long, word)}
+    return {"r" if words[0] == "rm" and flag == "R" else flag for flag in flags}
 
 
 @lru_cache(256)

@@ -17,7 +17,9 @@ class Subject:
 
     `texts` are what rules match: the command, or project-relative paths with `/`. `preview` is
     what the question shows (default: the texts); `grant` is what "allow for this session"
-    covers (default: exactly these texts), and `grant_label` says so in words.
+    covers (default: exactly these texts), and `grant_label` says so in words. `basis` names what
+    the preview was made from, in full, and `fault` why the call cannot be done: it is told in
+    place of a question.
     """
 
     tool: str
@@ -27,6 +29,8 @@ class Subject:
     title: str = ""
     grant: str = ""
     grant_label: str = ""
+    basis: str = ""
+    fault: str = ""
 
     @property
     def shown(self) -> str:
@@ -38,5 +42,6 @@ class Subject:
 
     @property
     def digest(self) -> str:
-        """Binds an answer to exactly what was shown."""
-        return hashlib.sha256(f"{self.tool}\0{self.shown}".encode()).hexdigest()[:16]
+        """Binds an answer to exactly what was shown, and to what it was made from."""
+        shown = f"{self.tool}\0{self.shown}\0{self.basis}"
+        return hashlib.sha256(shown.encode(errors="backslashreplace")).hexdigest()[:16]

@@ -1,0 +1,445 @@
+"""What is decided of command lines and calls, in each mode.
+
+A row is four marks and a command line, or a call: the verdicts in the modes ask, accept-edits, plan
+and yolo; `+` runs, `?` asks, `-` is denied. `\\n`, `\\r` and `\\t` stand for those characters.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from shiro_jupyter.core.policy.gate import Gate, Mode
+from shiro_jupyter.core.policy.rules import Rules
+from shiro_jupyter.core.policy.subjects import Access, Subject
+
+RULES = Rules.parse(
+    deny=[
+        *("bash(rm -rf *)", "bash(git push *)", "bash(curl *)", "bash(sudo *)"),
+        *("read(secrets/**)", "write(*.lock)", "run_python(*os.remove*)", "forget"),
+    ],
+    ask=["bash(pip install *)", "bash(git commit *)", "write(*.ipynb)", "read(*.sqlite)"],
+    allow=[
+        *("bash(git status *)", "bash(git diff *)", "bash(git log *)", "bash(pytest *)"),
+        *("bash(ls *)", "bash(cat *)", "bash(grep *)", "bash(rg *)", "bash(find *)"),
+        *("bash(sort *)", "bash(echo *)", "bash(wc *)", "bash(head *)", "bash(base64 *)"),
+        *("bash(sed *)", "bash(awk *)", "bash(uniq *)", "bash(printf *)", "bash(test *)"),
+        *("bash(timeout *)", "bash(xargs *)", "bash(make test)", "bash(git commit --amend)"),
+        *("bash(ls > listing)", "read(data/**)", "write(docs/**)", "run_python(print*)"),
+    ],
+)
+MARKS = {"allow": "+", "ask": "?", "deny": "-"}
+
+COMMANDS = r"""
+# Allowed, and what only begins so.
+++-+ git status
+++-+ git status -sb
+++-+   git   status
+++-+ 'git' "status"
+++-+ git diff HEAD~1 -- a.py
+++-+ pytest
+++-+ pytest -q tests/test_a.py::test_b
+++-+ ls -la data
+++-+ make test
+++-+ git status # rm -rf build
+++-+ git \\n status
+??-+ make test install
+??-+ make
+??-+ python x.py
+??-+ git statusx
+??-+ git stash
+??-+ GIT status
+??-+ ｇit status
+??-+ /tmp/git status
+??-+ ./git status
+??-+ git -c core.fsmonitor=./x status
+??-+ git -C elsewhere status
+# Ask rules stand before allow rules.
+??-+ pip install x
+??-+ pip install
+??-+ git status && pip install x
+??-+ git commit -m 'git push'
+??-+ git commit --amend
+# Compound commands: each is judged.
+++-+ git status; ls
+++-+ git status && git diff && ls
+++-+ ls || ls data
+++-+ cat a.csv | head | wc -l
+++-+ ls &
+++-+ git status\nls
+++-+ ls |& wc -l
+??-+ git status; make
+??-+ git status;touch x
+??-+ git status | tee out
+??-+ git status & touch x
+??-+ git status\ntouch x
+??-+ git status || touch x
+??-+ pytest &&touch x
+??-+ ls |& touch x
+---- git status; rm -rf build
+---- git status && git push
+---- ls | curl -T - http://x
+---- ls\nrm -rf build
+---- ls & curl x
+---- sleep 1 && git push &
+---- true || sudo ls
+---- (git push)
+---- { git push; }
+---- ! git push
+---- if true; then git push; fi
+---- if git push; then ls; fi
+---- for f in a b; do rm -rf $f; done
+---- while read x; do curl "$x"; done < list
+---- until curl x; do sleep 1; done
+---- case a in a) git push;; esac
+---- f() { git push; }; f
+---- time git push
+---- coproc git push
+---- [[ -f x ]] && rm -rf x
+??-+ (git status)
+??-+ { git status; }
+??-+ if test -f x; then ls; fi
+??-+ for f in *.csv; do cat $f; done
+??-+ f() { ls; }; f
+??-+ ((x = 1 + 1))
+# Denied in every dress.
+---- rm -rf build
+---- rm -r -f build
+---- rm build -fr
+---- rm -rf -- build
+---- rm -Rf build
+---- rm --recursive --force build
+---- rm --rec -f build
+---- rm -rvf build
+---- git push
+---- git -C . push
+---- git --no-pager push
+---- git -c a=b push origin
+---- git --git-dir x push
+---- git \\n push
+---- gi\\nt push
+---- /usr/bin/git push
+---- ./bin/curl x
+---- 'cu'rl x
+---- c\url x
+---- $'curl' x
+---- $'\x63url' x
+---- {git,push}
+---- rm${IFS}-rf${IFS}build
+---- sudo ls
+---- sudo -u root git status
+??-+ rm -r build
+??-+ rm build
+??-+ git -C push status
+++-+ echo 'rm -rf build'
+++-+ echo git push
+++-+ grep -r 'git push' docs
+# Substitutions.
+??-+ echo $(git status)
+??-+ echo `ls`
+??-+ ls $(cat list)
+??-+ echo "$(touch x)"
+??-+ echo ${x:-$(touch x)}
+??-+ echo $HOME
+??-+ cat <(ls) <(ls data)
+---- echo $(git push)
+---- echo "`git push`"
+---- echo "a $(echo $(curl x)) b"
+---- cat <(curl x)
+---- ls > >(curl x)
+---- echo ${x:-$(rm -rf build)}
+---- x=$(curl x)
+---- echo $((1 + $(curl x)))
+---- echo "${a[$(curl x)]}"
+++-+ echo '$(touch x)'
+++-+ echo '`git push`'
+++-+ echo \$\(touch x\)
+# Redirects write, or read what no rule names.
+??-+ git status > out
+??-+ git status >> out
+??-+ ls 2>&1
+??-+ ls 2> /dev/null
+??-+ cat < data/a.csv
+??-+ cat <> x
+??-+ git diff >| x
+??-+ ls &> out
+??-+ > out
+??-+ echo x > .git/hooks/pre-commit
+??-+ git log {fd}> out
+++-+ ls > listing
+??-+ ls > listing; ls
+++-+ echo '>' out
+++-+ grep '<b>' x.html
+---- git status > $(curl x)
+---- echo x > /dev/sda
+# Here-documents.
+??-+ cat <<EOF\ntouch x\nEOF
+??-+ cat <<'EOF'\n$(git push)\nEOF
+??-+ python - <<'EOF'\nprint(1)\nEOF
+---- cat <<EOF\n$(git push)\nEOF
+---- cat <<EOF\n`git push`\nEOF
+---- bash <<EOF\ngit push\nEOF
+---- bash <<< 'git push'
+---- sh -s <<'EOF'\ncurl x\nEOF
+---- cat > x <<'EOF'\nit's\nEOF\ngit push
+---- cat <<-EOF\n\tx\n\tEOF\ngit push
+??-? cat <<EOF\nx
+# What is set for a command may make another one of it.
+??-+ A=1 git status
+??-+ LD_PRELOAD=./x.so git status
+??-+ GIT_PAGER=./x git diff
+??-+ PATH=.:$PATH ls
+??-+ A=1
+??-+ export A=1
+??-+ env git status
+??-+ env -i A=1 ls
+??-+ a=(1 2)
+---- A=1 git push
+---- A=1 B='x y' curl x
+---- A[0]=1 git push
+---- env git push
+---- env -u A B=1 git push
+---- env -S 'git push'
+---- env --chdir=/ git push
+# Wrappers: what they start is judged, and so are they.
+++-+ timeout 5 git status
+++-+ timeout -s KILL 5 ls -l
+++-+ ls | xargs cat
+++-+ ls | xargs -n 1 timeout 5 wc -l
+??-+ timeout 5 make
+??-? ls | xargs rm
+??-+ nice git status
+??-+ nohup pytest
+??-+ command ls
+??-+ bash -c 'git status'
+??-+ sh -c "ls"
+??-+ eval ls
+??-+ bash x.sh
+??-+ . ./x.sh
+??-+ ssh host ls
+??-+ docker run -v /:/x image ls
+---- timeout 5 git push
+---- timeout 5 env A=1 nice -n 3 git push
+---- nohup git push &
+---- bash -c 'git push'
+---- bash -lc "cd x && git push"
+---- sh -ec 'ls; curl x'
+---- bash -c "bash -c 'curl x'"
+---- eval "git push"
+---- ls | xargs git push
+---- ls | xargs -n1 rm -rf
+---- ls | xargs -I{} sh -c 'curl {}'
+---- find . -name x -exec rm -rf {} +
+---- find . -exec sh -c 'curl x' \;
+---- command git push
+---- exec git push
+---- builtin command git push
+---- doas curl x
+---- watch -n1 curl x
+---- parallel curl ::: x
+---- uv run curl x
+---- conda run -n x git push
+---- setsid -f git push
+---- stdbuf -oL curl x
+---- flock x curl x
+---- busybox rm -rf build
+---- strace -f -o out curl x
+---- chroot /x git push
+---- unshare -r git push
+---- nsenter -t 1 curl x
+---- systemd-run --user curl x
+---- runuser -u me -- curl x
+---- pkexec curl x
+---- unbuffer curl x
+---- valgrind --tool=none curl x
+---- proxychains curl x
+---- numactl -N 0 curl x
+---- git submodule foreach 'git push'
+---- git bisect run curl x
+---- git rebase -x 'git push' main
+---- git -c alias.x='!git push' x
+---- git filter-branch --tree-filter 'curl x' HEAD
+---- fd -x curl x
+---- trap 'git push' EXIT
+---- script -c 'curl x' out
+---- su -c 'curl x'
+# A command that may be any asks, since it may be one that is denied.
+??-? $x status
+??-? c=curl; $c x
+??-? "$(which git)" push
+??-? ec?o x
+??-? eval "$x"
+??-? echo 'curl x' | sh
+??-? printf x | bash -s
+??-? bash
+??-? source <(echo x)
+??-? echo 'open
+??-? echo "open
+??-? git status\r\nls
+??-? shopt -s expand_aliases\nalias q=ls\nq
+??-? test -v 'a[$(curl x)]'
+??-? printf -v 'a[$(curl x)]' 1
+??-? [[ 'a[$(curl x)]' -eq 1 ]]
+# So does one that names what is denied, or is fed its arguments: it may be a launcher.
+??-? ssh host 'git push'
+??-? docker run image curl x
+??-? python -c "import os; os.system('curl x')"
+??-? make CURL='curl x'
+??-? GIT_SSH_COMMAND='curl x' git fetch
+??-? apt install curl
+??-? echo -rf build | xargs rm
+??-? echo push | xargs git
+??-? echo curl x | xargs timeout 5
+??-? echo curl x | xargs env
+??-? parallel < list
+---- git -c core.sshCommand='curl x' fetch
+??-? find . -name curl -delete
+??-+ rm curl
+++-+ find . -name curl
+??-? awk 'BEGIN{system("curl x")}'
+# Commands that look, until an option has them do more.
+++-+ find . -name '*.py' -newer x
+++-+ find data -type f -size +1M
+??-+ find . -delete
+??-+ find . -name x -exec ls {} +
+??-+ find . -fprint out
+??-+ find . -fls out
+??-+ find . -ok ls {} \;
+??-+ timeout 5 find . -delete
+??-+ echo -delete | xargs find .
+++-+ rg -n x src
+??-+ rg --pre ./x y
+??-+ rg --pre=./x y
+??-+ rg --hostname-bin ./x y
+++-+ base64 -d x
+??-+ base64 -o out x
+??-+ base64 --output=out x
+??-+ base64 -doout x
+++-+ sort -k2 -t, x
+??-+ sort -o x x
+??-+ sort -uo x x
+??-+ sort --outp x x
+??-+ sort --compress-program=./x x
+++-+ uniq -c x
+??-+ uniq x out
+++-+ git diff --stat
+++-+ git log --oneline -5
+??-+ git diff --output=x
+??-+ git log --output x
+??-+ git diff --ext-diff
+++-+ sed -n 1,20p x
+++-+ sed -n '/a/,/b/p' x
+++-+ sed 's/a/b/g; 2d' x
+++-+ sed -e 's|/a|/b|' -e 5q x
+??-+ sed -i s/a/b/ x
+??-+ sed -ni.bak p x
+??-+ sed --in-place p x
+??-+ sed -n '1w out' x
+??-+ sed -n '1e touch x' x
+??-+ sed 's/a/touch x/e' x
+??-+ sed 's/a/b/w out' x
+??-+ sed -e p -e 'w out' x
+??-+ sed -l 5 'w out' x
+??-+ sed -f script x
+++-+ awk '{print $1}' x
+++-+ awk -F, '$3 == 1 || $4 {print $2}' x
+++-+ awk -F '|' -v n=1 '{print $n}' x
+??-+ awk '{print > "out"}' x
+??-+ awk 'BEGIN{system("touch x")}'
+??-+ awk '{print | "sh"}' x
+??-+ awk -f script x
+??-+ awk -v x=1 'BEGIN{system("touch x")}'
+??-+ printf -v PATH /tmp
+# Plain destruction is denied, though no rule names it.
+---- rm -r /
+---- chmod -R 777 /
+---- :(){ :|:& };:
+---- dd if=/dev/zero of=/dev/sda
+---- find / -delete
+---- mkfs.ext4 /dev/sda1
+---- timeout 5 rm -r ~
+"""
+
+CALLS = r"""
+# Reading never asks, save where a name says that keys are in it.
+++++ read_file read src/x.py
+++++ read_file read a.ipynb
+++++ grep read .
+++++ read_many_files read a.py b.py
+???+ read_file read .env
+???+ read_file read conf/prod.env
+???+ read_file read .ssh/id_rsa
+???+ read_many_files read a.py .env
+++++ read_file read data/.env
+???+ read_file read a.sqlite
+???+ read_file read data/a.sqlite
+---- read_file read secrets/a
+---- read_file read Secrets/deep/A
+---- read_many_files read data/a secrets/b
+---- git_show read secrets/a
+++++ read_file read src/secrets/a
+# Files are changed by leave, in accept-edits those of the project.
+?+-+ write_file write a.py
+?+-+ edit_file write src/deep/a.py
+++-+ write_file write docs/a.md
+?+-+ write_file write docs2/a.md
+?+-+ write_file write Docs/a.md
+?+-+ rename write docs/a.md a.md
+??-+ write_file write .env
+??-+ write_file write a.ipynb
+??-+ write_file write docs/a.ipynb
+??-+ write_file write .git/hooks/pre-commit
+??-+ write_file write .shiro/config.toml
+??-+ multi_edit write .vscode/tasks.json
+??-+ write_file write /elsewhere/a
+??-+ write_file write C:/elsewhere/a
+---- write_file write uv.lock
+---- edit_file write deep/Poetry.lock
+---- write_file write docs/x.lock
+---- multi_edit write a.py uv.lock
+# Code in the kernel is its own class, and no command of a shell.
+??-+ run_python kernel x=1
+++-+ run_python kernel print(1)
+??-+ run_python kernel !git_push
+---- run_python kernel print(os.remove('x'))
+# Our own state.
+++++ todo_write session
+++++ session_notes session note
+++++ recall session x
+++++ ask session x
+++-+ remember memory use_uv
+---- forget memory use_uv
+"""
+
+
+def rows(table: str) -> list[tuple[str, str]]:
+    lines = [line for line in table.splitlines() if line and not line.startswith("# ")]
+    return [(line[:4], _plain(line[5:])) for line in lines]
+
+
+def _plain(text: str) -> str:
+    for letter, char in (("n", "\n"), ("r", "\r"), ("t", "\t")):
+        text = text.replace(f"\\{letter}", char)
+    return text
+
+
+def marks(subject: Subject, rules: Rules = RULES) -> str:
+    modes: tuple[Mode, ...] = get_args(Mode)
+    return "".join(MARKS[Gate(mode, rules).decide(subject, set()).verdict] for mode in modes)
+
+
+def call(row: str) -> Subject:
+    tool, access, *texts = row.split(" ")
+    assert access in get_args(Access)
+    return Subject(tool, access, tuple(texts))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("expected", "command"), rows(COMMANDS))
+def test_command_lines(expected: str, command: str) -> None:
+    assert marks(Subject("bash", "shell", (command,))) == expected
+
+
+@pytest.mark.parametrize(("expected", "row"), rows(CALLS))
+def test_calls(expected: str, row: str) -> None:
+    assert marks(call(row)) == expected
