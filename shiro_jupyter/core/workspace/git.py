@@ -6,8 +6,6 @@ A repository may be hostile: nothing that its config names is run, and nothing h
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -15,23 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .processes import captured
+from .safe_git import SafeGit, pathspec
 
 DEADLINE = 0.15  # seconds
 FILES = 40
 CONSIDERED = 2_000  # changed files whose times are looked at
-
-# What git needs of the environment; no key, no GIT_* of the person's shell among it.
-_PASSED = frozenset(
-    {"HOME", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE", "XDG_CONFIG_HOME"}
+# What git reads of a repository's own files before anything else.
+_READ = (
+    *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow"),
+    *("info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout"),
+    "objects/info/alternates",
 )
-# No locks, no network for what a partial clone lacks, no questions.
-_SWITCHES = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-}
-_SETTINGS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}")
 _STATUS = (
     "status",
     "--porcelain=v1",
@@ -40,7 +32,6 @@ _STATUS = (
     "--ignore-submodules=all",  # reading them obeys their own config
     "--renames",
     "--",
-    ".",
 )
 
 
@@ -56,6 +47,18 @@ class Repository:
         """The branch's name; empty on a detached HEAD or where it cannot be read."""
         name = _first_line(self.own / "HEAD").partition("ref: refs/heads/")[2]
         return "" if name == ".invalid" else name  # what stands there is then no plain file
+
+    def odd_file(self) -> str:
+        """The first file that git would read although it is a pipe, a device, or a link to what
+        is not of this repository; empty where all is well."""
+        kept = (self.own.resolve(), self.common)
+        for file in (*(folder / name for folder in kept for name in _READ), self.top / ".mailmap"):
+            if not os.path.lexists(file):
+                continue
+            real = file.resolve()
+            if not real.is_file() or not any(map(real.is_relative_to, (*kept, self.top))):
+                return str(file)
+        return ""
 
 
 @dataclass(frozen=True)
@@ -116,56 +119,48 @@ def _changed(
     until: float,
     program: str,
 ) -> list[bytes]:
-    passed = {name: value for name, value in environment.items() if name.upper() in _PASSED}
-    found = shutil.which(program, path=passed.get("PATH", os.defpath))
-    if not found or not Path(found).is_absolute():  # one in the current folder is not ours
+    git = SafeGit.at(repository.top, environment, program)
+    if git is None or repository.odd_file():
         return []
-    # Not above the repository that was found, which git may not take for one.
-    bounds = {"GIT_CEILING_DIRECTORIES": str(repository.top.parent)}
 
-    def git(*arguments: str) -> bytes | None:
-        return captured(
-            [found, "--no-optional-locks", *arguments],
-            cwd=folder,
-            environment=passed | _SWITCHES | bounds,
-            seconds=until - time.monotonic(),
-        )
+    def run(git: SafeGit, command: list[str]) -> bytes | None:
+        seconds = until - time.monotonic()
+        return captured(command, cwd=git.top, environment=git.environment, seconds=seconds)
 
-    if (listed := git("config", "--null", "--name-only", "--list")) is None:
+    if (listed := run(git, git.listing)) is None:
         return []
-    keys = os.fsdecode(listed).split("\0")
-    if "core.worktree" in keys:  # a submodule's; but it may name any folder
-        bounds["GIT_WORK_TREE"] = str(repository.top)
-    settings = [*_SETTINGS, *_without_filters(keys)]
-    listed = git(*(part for each in settings for part in ("-c", each)), *_STATUS)
-    inside = os.fsencode(folder.relative_to(repository.top).as_posix())
-    prefix = b"" if inside == b"." else inside + b"/"
+    git = git.knowing(listed)
+    inside = folder.relative_to(repository.top).as_posix()
+    listed = run(git, git.command(*_STATUS, pathspec(inside)))
+    prefix = b"" if inside == "." else os.fsencode(inside) + b"/"
     names = [name.removeprefix(prefix) for name in _names(listed or b"") if name.startswith(prefix)]
     return _newest(os.fsencode(folder), names[:CONSIDERED])
 
 
-def _without_filters(keys: Iterable[str]) -> Iterator[str]:
-    """Settings that unset each filter, which git would run to compare a file's content.
+@dataclass(frozen=True)
+class Change:
+    """One path of `git status`: what became of it in the index and in the work tree, as
+    git's two letters."""
 
-    Raises `ValueError` for a name that git takes no setting for.
-    """
-    for key in keys:
-        if re.fullmatch(r"filter\..*\.(clean|process)", key, re.DOTALL):
-            if "=" in key:
-                raise ValueError(key)
-            yield f"{key}="
-            yield f"{key.rpartition('.')[0]}.required=false"
+    states: str
+    name: bytes
+    old: bytes = b""
+
+
+def changes(fields: Iterable[bytes]) -> Iterator[Change]:
+    """From the fields of `git status --porcelain=v1 -z`."""
+    fields = iter(fields)
+    for each in fields:
+        if name := each[3:]:
+            states = each[:2].decode(errors="replace")
+            yield Change(states, name, next(fields, b"") if set(states) & set("RC") else b"")
 
 
 def _names(listed: bytes) -> Iterator[bytes]:
     """Each path once, without those of our own store."""
-    fields = iter(listed.split(b"\0"))
-    for each in fields:
-        states, name = each[:2], each[3:]
-        if states[:1] in (b"R", b"C") or states[1:] in (b"R", b"C"):
-            next(fields, None)  # its old name
-        if name and b".shiro" not in name.split(b"/"):
-            yield name
+    for change in changes(listed.split(b"\0")):
+        if b".shiro" not in change.name.split(b"/"):
+            yield change.name
 
 
 def _newest(folder: bytes, names: list[bytes]) -> list[bytes]:

@@ -1,0 +1,113 @@
+"""The one way in which we run git: nothing that a repository can name is run, fetched or changed.
+
+What a config names is overridden on the command line, which comes last. git 2.30 takes all of it;
+what a later git added is a setting or a variable, which an older one passes over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+# What git needs of the environment; no key, no GIT_* of the person's shell among it. The settings
+# of the person and the machine stay, for they say what is ignored and which folders are safe.
+_PASSED = frozenset(
+    {"HOME", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE", "XDG_CONFIG_HOME"}
+)
+# No locks, no questions, no network for what a partial clone lacks: a git that does not know how
+# to leave that out may use no protocol.
+_SWITCHES = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+_SETTINGS = (
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    "core.quotePath=false",
+    "fetch.bundleURI=",
+    "log.showSignature=false",
+    "safe.bareRepository=explicit",
+    # Files that git would read wherever they are, a pipe or a device too.
+    "blame.ignoreRevsFile=",
+    "log.mailmap=false",
+    "mailmap.blob=",
+    "mailmap.file=",
+)
+# For whatever compares contents.
+DIFF_FLAGS = (
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--find-renames",
+    "--submodule=short",
+    "--ignore-submodules=dirty",  # looking into one obeys its own config
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "-O/dev/null",  # no file that says the order; git knows this name everywhere
+)
+
+
+@dataclass(frozen=True)
+class SafeGit:
+    """Commands are run in `top`, the folder that holds `.git`, so that git finds no other one."""
+
+    program: str
+    top: Path
+    environment: Mapping[str, str]
+    settings: tuple[str, ...] = _SETTINGS
+
+    @classmethod
+    def at(cls, top: Path, environment: Mapping[str, str], program: str = "git") -> SafeGit | None:
+        """None where there is no git. One in the current folder is not ours."""
+        passed = {name: value for name, value in environment.items() if name.upper() in _PASSED}
+        found = shutil.which(program, path=passed.get("PATH", os.defpath))
+        if not found or not Path(found).is_absolute():
+            return None
+        # Not above the repository that was found, which git may not take for one.
+        bounds = {"GIT_CEILING_DIRECTORIES": str(top.parent)}
+        return cls(found, top, passed | _SWITCHES | bounds)
+
+    def command(self, *arguments: str) -> list[str]:
+        settings = (part for each in self.settings for part in ("-c", each))
+        return [self.program, "--no-optional-locks", "--no-pager", *settings, *arguments]
+
+    @property
+    def listing(self) -> list[str]:
+        """The command that tells which settings there are, for `knowing`."""
+        return self.command("config", "--null", "--show-scope", "--name-only", "--list")
+
+    def knowing(self, listed: bytes) -> SafeGit:
+        """This, with what the repository's config names set aside.
+
+        Raises `ValueError` for a filter that cannot be switched off.
+        """
+        fields = os.fsdecode(listed).split("\0")
+        keys = dict(zip(fields[1::2], fields[::2], strict=False))
+        environment, settings = dict(self.environment), [*self.settings, *_without_filters(keys)]
+        if "core.worktree" in keys:  # a submodule's; but it may name any folder
+            environment["GIT_WORK_TREE"] = str(self.top)
+        if keys.get("core.attributesfile") in ("local", "worktree"):
+            settings.append(f"core.attributesFile={os.devnull}")
+        return replace(self, environment=environment, settings=tuple(settings))
+
+
+def pathspec(path: str, *magic: str) -> str:
+    """A path from the repository's top as git takes it for nothing but a path."""
+    return f":({','.join(('literal', *magic))}){path}"
+
+
+def _without_filters(keys: Iterable[str]) -> Iterator[str]:
+    """Settings that unset each filter, which git would run to compare a file's content."""
+    for key in keys:
+        if re.fullmatch(r"filter\..*\.(clean|process)", key, re.DOTALL):
+            if "=" in key:  # -c would take it for the end of the name
+                raise ValueError(key)
+            yield f"{key}="
+            yield f"{key.rpartition('.')[0]}.required=false"
