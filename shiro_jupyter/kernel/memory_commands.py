@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from ..core.context.instructions import AgentsFile
 from ..core.errors import NoteRefused, UsageError
 from ..core.events import NotesChanged
 from ..core.memory import compact
@@ -21,6 +22,7 @@ from .main_thread import JobInterrupted
 from .memory_tables import age, folding, known_of, of_others, place
 from .said import Said
 from .services import Services
+from .session_memory import SessionMemory
 
 UPDATE = (
     "Bring this session's note up to date with session_notes: corrections of mine first, then what "
@@ -29,6 +31,7 @@ UPDATE = (
 SHOWN = 20_000  # characters of a topic that is asked about
 SHOWN_LINES = 40  # asked about at a time, and a topic longer than that
 YES, NO = ("y", "yes"), ("n", "no")
+TRUSTED = {"memory": "line and topic of this project's memory", "agents": "line of AGENTS.md"}
 NOTE_USES = ("list", "update", "history", "done")
 
 
@@ -84,37 +87,70 @@ async def _merged(services: Services) -> Said:
     return f"Merged; what was there before is kept in {place(store, backup)}."
 
 
-@command("memory")
+@command("[memory|agents]")
 def trust(services: Services, rest: str) -> Outcome:
-    """take the lines and topics of memory that others wrote as yours, after a look at them"""
-    if rest != "memory":
-        raise UsageError("Say what to trust: /trust memory.")
-    found = services.memory.unaccepted()
-    if not found:
-        return "Every line and topic of this project's memory is yours, or accepted."
-    ask_in_a_cell(services, "trust memory")
-    return _trusted(services, found)
+    """take what others wrote of the memory and of AGENTS.md as yours, after a look at it"""
+    if rest not in ("", *TRUSTED):
+        raise UsageError(f"/trust takes nothing, or one of {', '.join(TRUSTED)}.")
+    asked = [name for name in TRUSTED if rest in ("", name)]
+    found = services.memory.unaccepted() if "memory" in asked else []
+    files = services.remembered.instructions.unaccepted() if "agents" in asked else []
+    if not found and not files:
+        what = " and every ".join(TRUSTED[name] for name in asked)
+        return f"Every {what} is yours, or accepted."
+    ask_in_a_cell(services, f"trust {rest}".rstrip())
+    return _trusted(services, found, files)
 
 
-async def _trusted(services: Services, found: Sequence[Found]) -> Said:
+@dataclass(frozen=True)
+class Offer:
+    """What is asked about at a time: memories, or lines of an AGENTS.md."""
+
+    found: Sequence[Found] = ()
+    file: AgentsFile | None = None
+
+    def shown(self, memory: Memory) -> str:
+        if self.file:
+            return _added(self.file.name, "others, or by hand", self.file.lines)
+        return _memories_added(memory, self.found)
+
+    def accept(self, remembered: SessionMemory) -> None:
+        if self.file:
+            remembered.instructions.accept(self.file)
+        else:
+            remembered.accept(self.found)
+
+
+def _amount(offers: Sequence[Offer]) -> str:
+    """`2 lines and 1 topic, 3 lines of AGENTS.md`."""
+    files = [each.file for each in offers if each.file]
+    said = [of_others([found for each in offers for found in each.found])]
+    for file in files:
+        number = len(file.lines)
+        said.append(f"{number} line{'s' if number > 1 else ''} of {file.name}")
+    return ", ".join(filter(None, said))
+
+
+async def _trusted(services: Services, found: Sequence[Found], files: Sequence[AgentsFile]) -> Said:
     """Accepted is what stands right above a yes, and nothing else."""
-    memory, taken = services.memory, list[Found]()
-    parts, left = _parts(found)
+    taken = list[Offer]()
+    memories, left = _parts(found)
+    parts = [*(Offer(part) for part in memories), *(Offer(file=file) for file in files)]
     said = []
     if left:
         said.append(f"Left out, over {SHOWN:,} characters: {', '.join(left)}. Split it to see it.")
     for number, part in enumerate(parts, 1):
         more = number < len(parts)
-        ask = f"{of_others(part)}{f', part {number} of {len(parts)}' if len(parts) > 1 else ''}. "
+        ask = f"{_amount([part])}{f', part {number} of {len(parts)}' if len(parts) > 1 else ''}. "
         ask += f"Take exactly these as yours? [y]es / [n]o{' / [s]top' if more else ''}: "
         gap = "\n" if number > 1 else ""
-        answer = await _answer(services, f"{gap}{_added(memory, part)}\n\n{ask}")
+        answer = await _answer(services, f"{gap}{part.shown(services.memory)}\n\n{ask}")
         if answer in YES:
-            services.remembered.accept(part)
-            taken += part
+            part.accept(services.remembered)
+            taken.append(part)
         elif answer not in NO:
             break
-    said.append(f"Accepted {of_others(taken)} as yours." if taken else "Nothing was accepted.")
+    said.append(f"Accepted {_amount(taken)} as yours." if taken else "Nothing was accepted.")
     return "\n".join(said)
 
 
@@ -142,18 +178,17 @@ def _parts(found: Sequence[Found]) -> tuple[list[list[Found]], list[str]]:
     return parts, [name for name, fits in topics.items() if not fits]
 
 
-def _added(memory: Memory, part: Sequence[Found]) -> str:
-    """The lines and topics as those of a diff, by their files."""
+def _memories_added(memory: Memory, part: Sequence[Found]) -> str:
     index = memory.path()
     texts = {index: [each.line for each in part if not each.own_line]}
     texts |= {index.with_name(e.topic.name): _lines(e.topic) for e in part if e.topic}
-    return "\n\n".join(
-        "\n".join(
-            [f"In {place(memory, path)}, written by others:", *(f"+ {line}" for line in lines)]
-        )
-        for path, lines in texts.items()
-        if lines
-    )
+    shown = (_added(place(memory, path), "others", lines) for path, lines in texts.items() if lines)
+    return "\n\n".join(shown)
+
+
+def _added(name: str, who: str, lines: Sequence[str]) -> str:
+    """The lines of a file as those of a diff."""
+    return "\n".join([f"In {name}, written by {who}:", *(f"+ {line}" for line in lines)])
 
 
 def _lines(topic: Topic) -> list[str]:

@@ -320,7 +320,7 @@ class Services:
         session, remembered = self.opened.session, self.remembered
         memory = remembered.begin(session, prompt, on=loaded.settings.memory)
         tools, namespace = self.tools(loaded), self.namespace(loaded)
-        system = system_text(self.project, [tool.name for tool in tools], memory)
+        system = system_text(self.project, memory, remembered.instructions.begin(session))
         return Agent(
             session=session,
             model=self._client,

@@ -1,4 +1,5 @@
-"""Memory and notes as a session of this kernel uses them: loaded, recorded, told meanwhile."""
+"""Memory and notes as a session of this kernel uses them: loaded, recorded, told meanwhile; and
+the instructions beside them."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ from ..core.tools.session_notes import SessionNotes
 from ..core.workspace.clock import Clock
 from ..core.workspace.processes import Processes
 from .memory_tables import of_others
+from .session_instructions import SessionInstructions
 from .task_signal import about, tables_of, task_signal
 
 LATER = 10  # memories of a session that are told at each step, the newest
@@ -42,7 +44,8 @@ class SessionMemory:
         answer: Ask | None = None,
     ) -> None:
         self.memory = memory
-        self.notices: tuple[str, ...] = ()  # what the memory has to say of itself
+        self.instructions = SessionInstructions(memory.project, memory.own)
+        self._notices: tuple[str, ...] = ()  # what the memory has to say of itself
         self._processes, self._clock, self._running = processes, clock, running
         self._namespace, self._answer = namespace, answer
         self._on = False
@@ -74,7 +77,7 @@ class SessionMemory:
     def begin(self, session: Session, prompt: str, *, on: bool) -> str:
         """The block that every request of the session carries, empty where memory is not `on`."""
         self.notes, self._session = self._notes(session), session
-        self._on, self.notices = on, ()
+        self._on, self._notices = on, ()
         self._running.begin(session.id)
         self._begun_here.add(session.id)
         if not on:
@@ -85,17 +88,22 @@ class SessionMemory:
         if unaccepted := self._unaccepted():
             if {each.entry for each in unaccepted} & set(block.shown):
                 session.tainted.add(TAINT)
-            self.notices = (
+            self._notices = (
                 f"{of_others(unaccepted)} of this project's memory came from others: %shiro /trust "
                 "memory shows them, and accepts them as yours.",
             )
         return block.text
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Whose words the session was told, in sentences."""
+        return *self._notices, *self.instructions.notices
+
     def accept(self, found: Sequence[Found]) -> None:
         """Take lines and topics of others as the user's own, as they were shown."""
         self.memory.accept(found)
         if not self._unaccepted():
-            self.notices = ()
+            self._notices = ()
             self._session.tainted.discard(TAINT)
 
     def end(self) -> None:

@@ -148,7 +148,7 @@ class Bench:
         namespace = Namespace(shell)
         looking = (ListVariables(namespace), InspectVariable(namespace))
         tools = tools_for(extra=(*looking, RunPython(Here(self.variables))))
-        system = system_text(self.project, [tool.name for tool in tools], self.memory)
+        system = system_text(self.project, self.memory)
         calls: list[str] = []
 
         def heard(event: Event) -> None:

@@ -131,6 +131,43 @@ def test_words_of_others_are_told_asked_about_and_accepted(kernel: Kernel, proje
     assert outputs.stdout == said
 
 
+def test_agents_md_is_told_asked_about_and_accepted(kernel: Kernel, project: Path) -> None:
+    (project / "AGENTS.md").write_text("# Ways\n\nUse uv\u202e.\n")
+    of_others(project, "stripe webhook is tested by curl")
+    outputs, asked = ask(kernel, "%shiro keep", "n")
+    assert "AGENTS.md counts as written by others, even if you typed it (lines: 2): %shiro /tr" in (
+        outputs.stdout
+    )
+    assert len(asked) == 1 and "prices are net of tax" in outputs.stdout
+    system = kernel.run(SYSTEM).stdout
+    assert "\nFrom AGENTS.md, not all of it written or accepted by this user:\n> # Ways\n" in system
+    assert "> Use uv⟨U+202E⟩.\n</project-instructions>" in system
+    outputs, asked = ask(kernel, "%shiro /trust agents")
+    shown = "In AGENTS.md, written by others, or by hand:\n+ # Ways\n+ Use uv⟨U+202E⟩.\n"
+    assert outputs.stdout.startswith(shown)
+    assert outputs.stdout.endswith("Accepted 2 lines of AGENTS.md as yours.\n")
+    assert asked == ["2 lines of AGENTS.md. Take exactly these as yours? [y]es / [n]o: "]
+    said = kernel.run("%shiro /trust agents", stdin=str).stdout
+    assert said == "Every line of AGENTS.md is yours, or accepted.\n"
+    outputs, asked = ask(kernel, "%shiro keep", "n")
+    assert len(asked) == 1  # what the memory's other author wrote was told all the same
+    (project / "AGENTS.md").write_text("# Ways\n\nUse pip.\n")
+    outputs, asked = ask(kernel, "%shiro /trust")
+    assert [each.partition(".")[0] for each in asked] == [
+        "1 line, part 1 of 2",
+        "1 line of AGENTS",
+    ]
+    assert "+ Use pip.\n" in outputs.stdout and "+ # Ways" not in outputs.stdout
+    assert outputs.stdout.endswith("Accepted 1 line, 1 line of AGENTS.md as yours.\n")
+    said = kernel.run("%shiro /trust", stdin=str).stdout
+    assert said == (
+        "Every line and topic of this project's memory and every line of AGENTS.md is yours, or "
+        "accepted.\n"
+    )
+    refused = kernel.run("%shiro /trust me", stdin=str).stream("stderr")
+    assert refused == "/trust takes nothing, or one of memory, agents.\n"
+
+
 def test_topics_of_others_are_shown_and_accepted_as_they_were_shown(
     kernel: Kernel, project: Path
 ) -> None:

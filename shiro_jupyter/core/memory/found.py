@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from ..context.quoting import quoted
 from ..errors import MemoryRefused
-from .block import quoted
 from .index import Entry, fold
 from .topics import Topic
 

@@ -1,4 +1,4 @@
-"""Which lines and topics of a memory this user wrote or accepted.
+"""Which lines and topics of a memory, and which lines of AGENTS.md, this user wrote or accepted.
 
 That is kept where no checkout reaches.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,8 @@ class Own:
 
     Of the whole line, and not of the folded text: a commit may change the pointer, the tags or
     the comment alone, and they decide what is loaded and when. Without the ends of lines, which
-    git converts. A topic goes by its `claim`, which no line can be: it holds a line feed.
+    git converts. A topic, and a line of AGENTS.md, goes by its `claim`, which no line of a memory
+    can be: it holds a line feed.
     The file is only ever added to: what is broken in it counts for nothing and stays.
     """
 
@@ -41,6 +42,11 @@ class Own:
         except OSError:
             return frozenset()
         return frozenset(each.decode() for each in stored.split(b"\n") if _HASH.fullmatch(each))
+
+    def known(self) -> Callable[[str], bool]:
+        """Tells, as it stands now, whether a line or a claim is this user's."""
+        hashes = self.read()
+        return lambda text: hash_of(text) in hashes
 
     def add(self, texts: Iterable[str]) -> int:
         """How many were not there yet. Raises `StorageError` where they cannot be recorded."""
@@ -64,5 +70,5 @@ class Own:
 
 
 def hash_of(text: str) -> str:
-    """Of a line without its end, or the claim of a topic."""
+    """Of a line without its end, or a claim."""
     return hashlib.sha256(text.encode()).hexdigest()

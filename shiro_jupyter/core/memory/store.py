@@ -25,7 +25,7 @@ from .counts import Counts
 from .found import SCOPES, Found, Scope, cut, pick
 from .index import ABOUT, Entry, Index, Kind, compose
 from .index_file import IndexFile
-from .own import Own, hash_of
+from .own import Own
 from .problems import Problems
 from .rank import Document, Ranker, document_of
 from .signal import TaskSignal
@@ -79,7 +79,7 @@ class Memory:
             "project": Counts.of(folders.data, identity(project.root)),
             "global": Counts(folders.data / "recall" / "global.json"),
         }
-        self._own = Own.of(folders.data, identity(project.root))
+        self.own = Own.of(folders.data, identity(project.root))
         self._problems = Problems(self._files.values())
 
     def path(self, scope: Scope = "project") -> Path:
@@ -193,13 +193,13 @@ class Memory:
         """
         ours = [each for each in shown if each.scope == "project"]
         topics = [each.topic.claim for each in ours if each.topic]
-        return self._own.add([*(each.line for each in ours), *topics])
+        return self.own.add([*(each.line for each in ours), *topics])
 
     def _mark_own(self, scope: Scope, texts: Collection[str]) -> list[str]:
         """The sentence to tell where that fails: what was written stays, and is asked about."""
         try:
             if scope == "project":
-                self._own.add(texts)
+                self.own.add(texts)
         except StorageError as error:
             return [f"It counts as written by others until %shiro /trust memory: {error}"]
         return []
@@ -305,10 +305,7 @@ class Memory:
 
     def _owned(self, scope: Scope) -> Callable[[str], bool]:
         """Tells whether a line or a topic's claim is this user's."""
-        if scope == "global":
-            return lambda text: True
-        hashes = self._own.read()
-        return lambda text: hash_of(text) in hashes
+        return self.own.known() if scope == "project" else lambda text: True
 
     def _flagging(self, tables: Mapping[str, Collection[str]] | None) -> Callable[[Found], Found]:
         files = Files(self.project.root)

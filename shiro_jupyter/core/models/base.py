@@ -18,11 +18,15 @@ FinishReason = Literal["stop", "calls", "length", "filtered"]
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as the wire knows it; `parameters` is a JSON schema of type object."""
+    """A tool as the wire knows it; `parameters` is a JSON schema of type object.
+
+    `guidance` is said of it in the system text, empty for a tool that needs none.
+    """
 
     name: str
     description: str
     parameters: dict[str, Any]
+    guidance: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,14 @@ def offered(request: Request, profile: Profile) -> tuple[ToolSpec, ...]:
     """The tools that the model is told of: all, or those its profile narrows them to."""
     narrowed = set(profile.tools)
     return tuple(tool for tool in request.tools if not narrowed or tool.name in narrowed)
+
+
+def system_of(request: Request, profile: Profile) -> str:
+    """The system text, with what is to be said of the tools that the model is told of. Of an
+    absent one it says nothing: that would teach calls which cannot succeed."""
+    said = dict.fromkeys(tool.guidance for tool in offered(request, profile) if tool.guidance)
+    guidance = "\n".join(["Of your tools:", *(f"- {each}" for each in said)]) if said else ""
+    return "\n\n".join(filter(None, (request.system, guidance)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..context.render import chat_messages
 from .assembly import Assembly, ChatAssembly
-from .base import Piece, Request, ToolSpec, offered
+from .base import Piece, Request, ToolSpec, offered, system_of
 from .endpoint import Endpoint
 from .profiles import Profile
 from .sdk import Wire
@@ -34,7 +34,7 @@ class NativeCalling:
     """Tools in the request, `tool_calls` in the reply."""
 
     def payload(self, request: Request, profile: Profile) -> dict[str, Any]:
-        messages = chat_messages(request.system, request.items, request.tail)
+        messages = chat_messages(system_of(request, profile), request.items, request.tail)
         tools = [_tool(spec) for spec in offered(request, profile)]
         return {"messages": messages, **({"tools": tools} if tools else {})}
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..context.render import arguments_object, chat_messages, result_text
 from ..transcript import Assistant, Call, Item, Result, User
 from .assembly import Assembly, CallIds, ChatAssembly
-from .base import CallPiece, Finished, Piece, Request, TextPiece, ToolSpec
+from .base import CallPiece, Finished, Piece, Request, TextPiece, ToolSpec, offered, system_of
 from .chat import NativeCalling
 from .profiles import Profile
 
@@ -155,9 +155,8 @@ class FencedCalling:
     """Tools told in the system text, calls as fenced JSON, results as messages of the user."""
 
     def payload(self, request: Request, profile: Profile) -> dict[str, Any]:
-        tools = [tool for tool in request.tools if not profile.tools or tool.name in profile.tools]
-        system = request.system
-        if tools:
+        system = system_of(request, profile)
+        if tools := offered(request, profile):
             system = "\n\n".join((system, INSTRUCTION + "\n".join(map(_told, tools))))
         messages = chat_messages(system, [_as_text(item) for item in request.items], request.tail)
         return {"messages": messages}

@@ -11,7 +11,7 @@ from ..context.render import response_items
 from ..context.repair import without_reasoning
 from ..errors import EndpointRefused
 from .assembly_responses import ResponsesAssembly
-from .base import Piece, Request, ToolSpec, offered
+from .base import Piece, Request, ToolSpec, offered, system_of
 from .chat import effort_of
 from .endpoint import Endpoint
 from .profiles import Profile
@@ -67,8 +67,8 @@ class ResponsesClient:
             "store": False,
             "stream": True,
         }
-        if request.system.strip():
-            body["instructions"] = request.system
+        if (system := system_of(request, self.profile)).strip():
+            body["instructions"] = system
         if tools := [_tool(spec) for spec in offered(request, self.profile)]:
             body["tools"] = tools
         if self.profile.temperature is not None:

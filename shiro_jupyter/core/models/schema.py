@@ -18,7 +18,7 @@ from ..context.prompt import known_text
 from ..context.render import arguments_object, result_text
 from ..transcript import Assistant, Call, Item, Result, User
 from .assembly import Assembly, CallIds, ChatAssembly
-from .base import CallPiece, Finished, Piece, Request, TextPiece, ToolSpec
+from .base import CallPiece, Finished, Piece, Request, TextPiece, ToolSpec, offered
 from .profiles import Profile
 
 # Calls of one turn; then the answer comes from what was found.
@@ -128,13 +128,13 @@ class SchemaCalling:
     """One JSON object a step, by `response_format`."""
 
     def payload(self, request: Request, profile: Profile) -> dict[str, Any]:
-        tools = [tool for tool in request.tools if not profile.tools or tool.name in profile.tools]
+        tools = offered(request, profile)
         looks = looks_of(request)
-        offered = offered_tools(tools, looks)
+        following = offered_tools(tools, looks)
         facts = [look.told(FACTS_LIMIT // len(looks)) for look in looks]
-        if offered:
+        if following:
             system = _choosing(tools)
-            schema: dict[str, Any] = {"anyOf": [_call_schema(tool) for tool in offered]}
+            schema: dict[str, Any] = {"anyOf": [_call_schema(tool) for tool in following]}
             facts = [request.tail, *facts]  # what there is by name
         else:
             system, schema = ANSWER, _ANSWER_SCHEMA

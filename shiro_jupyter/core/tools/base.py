@@ -49,7 +49,9 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class ToolContext:
-    """All that a running call may touch. `output` shows text as it comes."""
+    """All that a running call may touch. `output` shows text as it comes; `may_read` says whether
+    a file, by the name that rules match, may be read without asking; `approved` is the basis of
+    what a person agreed to, empty where nobody was asked."""
 
     call_id: str
     project: Project
@@ -59,6 +61,8 @@ class ToolContext:
     emit: Callable[[Event], None]
     output: Callable[[str], None]
     ask: Callable[[Question], Awaitable[Answer | None]]
+    may_read: Callable[[str], bool] = lambda name: True
+    approved: str = ""
 
 
 class Tool(ABC, Generic[P]):
@@ -71,6 +75,8 @@ class Tool(ABC, Generic[P]):
     name: ClassVar[str]
     toolset: ClassVar[str]
     access: ClassVar[Access]
+    # One sentence for the system text: when to take this tool. It names no tool of another set.
+    guidance: ClassVar[str] = ""
     # Whether it is called again and again to see what has become of something.
     polls: ClassVar[bool] = False
     # Bound by each subclass; a ClassVar may not hold a type variable.
@@ -78,7 +84,8 @@ class Tool(ABC, Generic[P]):
 
     @classmethod
     def spec(cls) -> ToolSpec:
-        return ToolSpec(cls.name, cleandoc(cls.__doc__ or ""), schema_of(cls.parameters))
+        text, schema = cleandoc(cls.__doc__ or ""), schema_of(cls.parameters)
+        return ToolSpec(cls.name, text, schema, cls.guidance)
 
     def parse(self, arguments: str) -> P:
         """The call's arguments; empty text means none. Raises `InvalidArguments`."""

@@ -42,6 +42,7 @@ class ReadManyFiles(Tool[ReadManyFilesParameters]):
     name: ClassVar[str] = "read_many_files"
     toolset: ClassVar[str] = "edit-plus"
     access: ClassVar[Access] = "read"
+    guidance: ClassVar[str] = "Read several files with one read_many_files."
     parameters = ReadManyFilesParameters
 
     def summary(self, parameters: ReadManyFilesParameters) -> str:

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ..context.quoting import quoted
 from ..errors import MemoryRefused
-from ..memory.block import TAINT, quoted
+from ..memory.block import TAINT
 from ..memory.store import Found, Memory, Scope
 from ..policy.subjects import Access
 from ..sessions.session import Session

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from ..context.quoting import quoted
 from ..events import MemoryChanged
-from ..memory.block import quoted
 from ..memory.index import Kind
 from ..memory.store import Memory, Scope
 from ..policy.subjects import Access

@@ -42,6 +42,10 @@ class TodoWrite(Tool[TodoWriteParameters]):
     name: ClassVar[str] = "todo_write"
     toolset: ClassVar[str] = "session"
     access: ClassVar[Access] = "session"
+    guidance: ClassVar[str] = (
+        "For work of several steps keep the task list with todo_write, one task in progress at a "
+        "time."
+    )
     parameters = TodoWriteParameters
 
     def summary(self, parameters: TodoWriteParameters) -> str:

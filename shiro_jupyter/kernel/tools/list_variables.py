@@ -20,6 +20,10 @@ class ListVariables(Tool[ListVariablesParameters]):
     name = "list_variables"
     toolset = "kernel"
     access = "read"
+    guidance = (
+        "You are inside the person's Jupyter kernel: prefer the live variables over reading files "
+        "again."
+    )
     parameters = ListVariablesParameters
 
     def __init__(self, namespace: Namespace) -> None:

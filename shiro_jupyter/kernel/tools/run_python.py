@@ -40,6 +40,7 @@ class RunPython(Tool[RunPythonParameters]):
     name = "run_python"
     toolset = "kernel"
     access = "kernel"
+    guidance = "Run code in the kernel only where looking is not enough."
     parameters = RunPythonParameters
 
     def __init__(self, live: Live) -> None:
