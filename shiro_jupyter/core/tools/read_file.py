@@ -11,7 +11,7 @@ from pydantic import Field
 from ..errors import ToolFailed
 from ..policy.subjects import Access, Subject
 from ..workspace.paths import open_regular, resolve, shown
-from ..workspace.text import decode
+from ..workspace.text import Text, decode
 from ..workspace.threads import in_thread
 from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, printable, sized
 from .cells import cells_as_text
@@ -105,14 +105,22 @@ def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -
         return Reading((f"{name} is a binary file ({sized(size)}); it is not shown.",))
     if not looked:
         context.seen.note(path, data)
-    content = cells_as_text(text.text) if path.suffix == ".ipynb" else None
+    return window(text, name, parameters.offset, parameters.limit, looked)
+
+
+def window(text: Text, name: str, offset: int, limit: int, looked: str = "") -> Reading:
+    """The wanted lines of a file; `looked` says that its text is not all of it.
+
+    Raises `ToolFailed` for an offset past the end.
+    """
+    content = cells_as_text(text.text) if name.endswith(".ipynb") else None
     lines = _LINE_END.split(text.text if content is None else content)
     if not lines[-1]:
         lines.pop()
     if not lines:
         return Reading((f"{name} is empty.",))
-    start = max(parameters.offset, 1) - 1
-    wanted = tuple(lines[start : start + parameters.limit])
+    start = max(offset, 1) - 1
+    wanted = tuple(lines[start : start + limit])
     if not wanted:
         why = f" ({looked})" if looked else ""
         raise ToolFailed(
