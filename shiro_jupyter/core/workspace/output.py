@@ -57,6 +57,50 @@ class HeadAndTail:
         return self._head + note + tail[len(tail) - self.limit // 2 :]
 
 
+class OutputFile:
+    """A new file, private to this user, for what a child writes; made by the first write.
+
+    It holds `FILE_LIMIT` bytes at most; a full disk costs the file, never the command.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: BinaryIO | None = None
+        self._room = FILE_LIMIT
+
+    def write(self, data: bytes) -> None:
+        if self.full:
+            return
+        try:
+            if self._stream is None:
+                self._stream = _opened(self._path)
+            self._stream.write(data[: self._room])
+            self._stream.flush()
+            self._room -= len(data)
+        except OSError:
+            self._room = -1
+
+    def close(self) -> None:
+        if self._stream:
+            with suppress(OSError):
+                self._stream.close()
+
+    @property
+    def full(self) -> bool:
+        return self._room < 0
+
+    @property
+    def path(self) -> Path | None:
+        """None where nothing is written."""
+        return self._path if self._stream else None
+
+    @property
+    def told(self) -> str:
+        """Where the output is; empty where it is in no file."""
+        part = "its beginning" if self.full else "all of it"
+        return f"{part} is in {self.path}" if self.path else ""
+
+
 class Output:
     """What a child writes. `feed` may come from any thread; `live` is called on the loop.
 
@@ -64,17 +108,14 @@ class Output:
     """
 
     def __init__(self, limit: int, file: Path, live: Callable[[str], None]) -> None:
-        self.file = file
-        self._limit = limit
         self._live = live
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = decoder()
         self._kept = HeadAndTail(limit)
         self._batch = HeadAndTail(BATCH)
         self._early = b""
-        self._stream: BinaryIO | None = None
-        self._room = FILE_LIMIT  # bytes that the file may still take
+        self._file = OutputFile(file)
         self._shown = 0
         self._timer: asyncio.TimerHandle | None = None
         self._announced = self._closed = False
@@ -97,8 +138,7 @@ class Output:
                 return
             self._closed = True
             self._add(self._decoder.decode(b"", final=True))
-            if self._stream:
-                self._stream.close()
+            self._file.close()
         if self._timer:
             self._timer.cancel()
         self._flush()
@@ -106,11 +146,10 @@ class Output:
     @property
     def path(self) -> Path | None:
         """The file with the output; None where `text` is all of it."""
-        return self.file if self._stream else None
+        return self._file.path
 
     def text(self) -> str:
-        part = "all of it" if self._room > 0 else "its beginning"
-        return self._kept.text(f"{part} is in {self.path}" if self.path else "")
+        return self._kept.text(self._file.told)
 
     def _add(self, text: str) -> None:
         self._kept.add(text)
@@ -130,19 +169,44 @@ class Output:
             self._live(text)
 
     def _save(self, data: bytes) -> None:
-        if not self._kept.left_out:
+        if self._kept.left_out:
+            data, self._early = self._early + data, b""
+            self._file.write(data)
+        else:
             self._early += data
-            return
-        if self._room <= 0:
-            return
-        try:
-            if self._stream is None:
-                data, self._early = self._early + data, b""
-                self._stream = _opened(self.file)
-            self._stream.write(data[: self._room])
-            self._room -= len(data)
-        except OSError:  # a full disk costs the file, never the command
-            self._room = 0
+
+
+class News:
+    """What a child writes, told bit by bit: each look gives what came since the last one.
+
+    All of it goes to `file` as it comes. Any thread may call.
+    """
+
+    def __init__(self, limit: int, file: Path) -> None:
+        self.file = OutputFile(file)
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._decoder = decoder()
+        self._kept = HeadAndTail(limit)
+
+    def feed(self, data: bytes) -> None:
+        with self._lock:
+            self._kept.add(self._decoder.decode(data))
+            self.file.write(data)
+
+    def look(self) -> str:
+        with self._lock:
+            kept, self._kept = self._kept, HeadAndTail(self._limit)
+        return kept.text()
+
+    def close(self) -> None:
+        with self._lock:
+            self._kept.add(self._decoder.decode(b"", final=True))
+            self.file.close()
+
+
+def decoder() -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder("utf-8")("replace")
 
 
 def _opened(file: Path) -> BinaryIO:

@@ -18,9 +18,11 @@ from subprocess import PIPE, STDOUT
 from typing import IO
 
 from ..errors import ToolFailed
+from .jobs import FIRST, Job, Jobs
 from .output import Output
+from .pipes import READ_SIZE, follow
 from .threads import in_thread, settled
-from .trees import MARK, Child, end_trees, pipe_name
+from .trees import MARK, Child, end_trees, family, groups_of, pipe_name
 
 # Our own keys never reach a child; a host adds the names that the person lists.
 KEYS = frozenset({"SHIRO_API_KEY", "OPENAI_API_KEY"})
@@ -53,8 +55,6 @@ COLOURS = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "CLICOLOR"})
 
 JOIN = 0.01  # seconds for a reader at the end of its pipe to leave
 SETTLE = 0.2  # seconds for the last output of a child that was ended
-DROP = 0.01  # seconds between two reads of what is dropped: a flood shall cost us nothing
-READ_SIZE = 1 << 20
 OUTPUT_KEPT = 30_000
 
 
@@ -103,6 +103,7 @@ class Processes:
         self._mark = secrets.token_hex(8)
         self._started = 0
         self._children: set[Child] = set()
+        self.jobs = Jobs()
 
     # -- what others call ----------------------------------------------------------------
 
@@ -130,14 +131,11 @@ class Processes:
 
         mark = self._next_mark()
         heard = Output(limit, self.outputs / f"{mark}.txt", output)
-        reading, writing = os.pipe()
-        try:
-            child = self._start(command, cwd, self.child_environment(), mark, writing)
-        except BaseException:
-            os.close(reading)
-            os.close(writing)
-            raise
-        reader = _follow(child, reading, writing, heard.feed, finished)
+
+        def start(pipe: int) -> Child:
+            return self._start(command, cwd, self.child_environment(), mark, pipe)
+
+        child, reader = follow(start, heard.feed, finished)
         try:
             async with asyncio.timeout(timeout):
                 await done.wait()
@@ -194,6 +192,43 @@ class Processes:
                 self._children.discard(child)
             elif await settled(asyncio.ensure_future(in_thread(self.end, child))):
                 raise asyncio.CancelledError
+
+    async def start_job(self, command: str, *, cwd: Path) -> Job:
+        """Have a shell run a command that outlives this call; its first output comes with it.
+
+        Raises `ToolFailed` where it cannot be started. A caller who is cancelled leaves no job.
+        """
+        mark = self._next_mark()
+        job = Job(command, self.outputs / f"{mark}.txt")
+
+        def start(pipe: int) -> Child:
+            child = self._start(self.shell(command), cwd, self.child_environment(), mark, pipe)
+            job.feed(b"")  # its file is there, though it may never write
+            return child
+
+        job.child, _ = follow(start, job.feed, job.exited, job.rest)
+        self.jobs.add(job)
+        try:
+            await in_thread(job.over.wait, FIRST)
+        except asyncio.CancelledError:
+            await settled(asyncio.create_task(in_thread(self.end, job.child)))
+            raise
+        return job
+
+    async def end_job(self, job: Job) -> None:
+        """End it with all that it started, within a second."""
+        await in_thread(self.end, job.child)
+        await in_thread(job.over.wait, SETTLE)
+
+    def goes_on(self, job: Job) -> bool:
+        """Whether anything of it still runs, if only what it started. Blocks."""
+        child = job.child
+        if child not in self._children:
+            return False
+        if not family([child], groups_of([child]), lambda mark: mark == child.mark):
+            self._children.discard(child)
+            return False
+        return True
 
     def start(
         self,
@@ -324,56 +359,3 @@ def _end(child: Child) -> None:
     child.wait()
     if child.popen.stdout:
         child.popen.stdout.close()
-
-
-def _follow(
-    child: Child,
-    reading: int,
-    writing: int,
-    feed: Callable[[bytes], None],
-    finished: Callable[[], None],
-) -> threading.Thread:
-    """Read a child's pipe to its end; `finished` is called once all that it wrote was fed.
-
-    The pipe outlives the child where something in the background holds it. So the end of the
-    child is itself written into the pipe, behind all that the child wrote: a mark that nobody
-    else can know. What comes after it is read and dropped, since a full or closed pipe would
-    stop what still writes to it.
-    """
-    end = secrets.token_bytes(16)
-
-    def wait() -> None:
-        child.wait()
-        with suppress(OSError):
-            os.write(writing, end)
-        os.close(writing)
-
-    def read() -> None:
-        held = b""
-        ended = False
-        while chunk := os.read(reading, READ_SIZE):
-            if ended:
-                time.sleep(DROP)
-                continue
-            before, found, _ = (held + chunk).partition(end)
-            ended = bool(found)
-            before, held = (before, b"") if ended else _without_start_of(end, before)
-            if before:
-                feed(before)
-            if ended:
-                finished()
-        os.close(reading)
-        finished()
-
-    threading.Thread(target=wait, name="shiro-wait", daemon=True).start()
-    reader = threading.Thread(target=read, name="shiro-read", daemon=True)
-    reader.start()
-    return reader
-
-
-def _without_start_of(end: bytes, data: bytes) -> tuple[bytes, bytes]:
-    """`data` in two: what is certainly before the mark, and what may be the mark's start."""
-    for size in range(min(len(end) - 1, len(data)), 0, -1):
-        if end.startswith(data[-size:]):
-            return data[:-size], data[-size:]
-    return data, b""

@@ -55,32 +55,43 @@ class Child:
         return {self.pid} if self.running else {each.pid for each in self.left if _alive(each)}
 
 
+def ending(exit_code: int | None) -> str:
+    """How a child ended, in words."""
+    if exit_code is None:
+        return "not to be ended"
+    return f"ended by signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+
+
+def groups_of(children: Collection[Child]) -> set[int]:
+    return {child.pid for child in children if child.living()}
+
+
 def end_trees(children: Collection[Child], ours: Callable[[str], bool]) -> None:
     """Ask these children and all that they started to end; end it after the grace."""
-    groups = {child.pid for child in children if child.living()}
-    pipes = {child.pipe for child in children if child.pipe}
+    groups = groups_of(children)
     for gently, seconds in ((True, GRACE), (False, GRACE / 4), (False, GRACE / 4)):
-        known = set().union(*(child.living() for child in children))
-        family = _family(known, groups, pipes, ours)
-        if not family:
+        living = family(children, groups, ours)
+        if not living:
             return
         for group in groups:
             _signal_group(group, gently)
-        for process in family:
+        for process in living:
             if _group_of(process) not in groups:
                 with suppress(psutil.Error):
                     process.terminate() if gently else process.kill()
         deadline = time.monotonic() + seconds
-        while any(map(_alive, family)) and time.monotonic() < deadline:
+        while any(map(_alive, living)) and time.monotonic() < deadline:
             time.sleep(POLL)
 
 
-def _family(
-    known: set[int], groups: Collection[int], pipes: set[str], ours: Callable[[str], bool]
+def family(
+    children: Collection[Child], groups: Collection[int], ours: Callable[[str], bool]
 ) -> list[psutil.Process]:
-    """What lives of these processes, of these groups, of what writes to these pipes or carries a
+    """What lives of these children, of these groups, of what writes to their pipes or carries a
     mark of ours, and of all their descendants: a child may leave its group, lose its parent, and
     drop its environment."""
+    known = set().union(*(child.living() for child in children))
+    pipes = {child.pipe for child in children if child.pipe}
     living: dict[int, psutil.Process] = {}
     parents: dict[int, int] = {}
     found: set[int] = set()
