@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .launchers import (
     ASSIGNMENT,
@@ -52,6 +53,7 @@ class Reading:
     followed: bool = True
 
 
+@lru_cache(256)
 def read_command(text: str) -> Reading:
     """Split a shell command into what rules judge one by one."""
     reader = _Reader()

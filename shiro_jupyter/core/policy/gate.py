@@ -13,6 +13,7 @@ from typing import Literal
 from .commands import read_command
 from .destructive import destruction, names_destruction
 from .names import is_secret_name, is_steering_name
+from .reach import reaches_out
 from .rules import Rules, may_run, permits, restricts
 from .subjects import Subject
 
@@ -27,13 +28,15 @@ PLAN_REFUSAL = (
 
 @dataclass(frozen=True)
 class Decision:
-    """`reason` is told to the model when denied."""
+    """`reason` is told to the model when denied. `once`: a yes holds for this one call, since the
+    session is tainted."""
 
     verdict: Literal["allow", "ask", "deny"]
     reason: str = ""
+    once: bool = False
 
 
-_ALLOW, _ASK = Decision("allow"), Decision("ask")
+_ALLOW, _ASK, _ASK_ONCE = Decision("allow"), Decision("ask"), Decision("ask", once=True)
 
 
 @dataclass
@@ -48,14 +51,17 @@ class Gate:
         self, subject: Subject, grants: Collection[str], *, tainted: bool = False
     ) -> Decision:
         """Never raises; whatever is not understood asks. `tainted`: the model has read what is
-        neither the person's nor the project's, and may be led by it."""
+        neither the person's nor the project's, and may be led by it: then what reaches out is
+        allowed by no mode, rule or grant."""
         if denied := self._denied(subject):
             return Decision("deny", denied)
         if subject.access == "session":
             return _ALLOW
         if self.mode == "plan" and subject.access != "read":
             return Decision("deny", PLAN_REFUSAL)
-        if self._may_hide_denied(subject) or (tainted and subject.access == "memory"):
+        if tainted and reaches_out(subject):
+            return _ASK_ONCE
+        if self._may_hide_denied(subject):
             return _ALLOW if subject.grant_key in grants else _ASK
         if self.mode == "yolo" and self.yolo:
             return _ALLOW
@@ -64,6 +70,10 @@ class Gate:
         if permits(self.rules.allow, subject) or subject.grant_key in grants:
             return _ALLOW
         return _ALLOW if self._goes_without_asking(subject) else _ASK
+
+    def lets_read(self, grants: Collection[str], path: str) -> bool:
+        """Whether a file may be read without asking, so that its lines may be told."""
+        return self.decide(Subject("read_file", "read", (path,)), grants).verdict == "allow"
 
     def _denied(self, subject: Subject) -> str:
         if rule := restricts(self.rules.deny, subject):
@@ -88,7 +98,7 @@ class Gate:
         )
 
     def _goes_without_asking(self, subject: Subject) -> bool:
-        if subject.access == "memory":
+        if subject.access in ("memory", "job"):
             return True
         if subject.access == "read":
             return not any(map(is_secret_name, subject.texts))

@@ -77,6 +77,7 @@ _GIT_RUNS = re.compile(
 _GIT_SCRIPT = re.compile(r"-x|--exec|--[a-z]+-filter")
 _UNKNOWN = re.compile(r"[$`*?\[\]{}]")
 _DEPTH = 8
+PYTHON = re.compile(r"(?:i?python|pypy)[\d.]*")
 
 
 def name_of(word: str) -> str:
@@ -136,6 +137,27 @@ def launched(words: Words) -> list[Words]:
         rest.pop(0)
         _drop_options(rest, _LAUNCHERS[first])
     return [tuple(rest)]
+
+
+def with_modules(forms: list[Words]) -> list[Words]:
+    """`python -m pip install x` and `uv pip install x` are `pip install x` too."""
+    return forms + [
+        module for form in forms if form for module in [module_of(form)] if module and module[0]
+    ]
+
+
+def module_of(form: Words) -> Words:
+    """`pip install x` of `python -m pip install x`, empty where no module is run."""
+    name = name_of(form[0])
+    if name == "uv" and form[1:2] == ("pip",):
+        return form[1:]
+    if PYTHON.fullmatch(name):
+        for at, word in enumerate(form[1:], 1):
+            if match := re.fullmatch(r"-[A-Za-z]*?m(.*)", word):
+                return (match[1], *form[at + 1 :]) if match[1] else form[at + 1 :]
+            if not word.startswith("-"):
+                break
+    return ()
 
 
 def _index(words: Words, word: str, start: int) -> int:

@@ -12,13 +12,12 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import get_args
 
 from ..errors import SettingsError
-from .commands import Reading, read_command
+from .commands import read_command
 from .globs import path_glob, text_glob
-from .launchers import ASSIGNMENT, KEYWORDS, Words, fed, launched, name_of, unwrapped
+from .launchers import ASSIGNMENT, KEYWORDS, Words, fed, launched, name_of, unwrapped, with_modules
 from .lookers import does_more
 from .subjects import Access, Subject
 
@@ -34,7 +33,7 @@ _DATA = frozenset(
 )
 _PATH_CLASSES = ("read", "write", "session")
 # Code and sentences: no command to take apart.
-_PLAIN_CLASSES = ("kernel", "memory")
+_PLAIN_CLASSES = ("kernel", "memory", "job")
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def permits(rules: Iterable[Rule], subject: Subject) -> bool:
 def _text_permitted(text: str, access: Access, mine: list[Rule]) -> bool:
     if access in _PLAIN_CLASSES:
         return any(text_glob(rule.pattern)(text) for rule in mine)
-    reading = _read(text)
+    reading = read_command(text)
     if not reading.certain:
         # Only a rule for everything, or for this very text, covers what cannot be read.
         return any(rule.pattern in ("*", text.strip()) for rule in mine)
@@ -146,8 +145,8 @@ def _command_fits(pattern: str, text: str, access: Access) -> bool:
         return True
     if access in _PLAIN_CLASSES:
         return False
-    for words in _read(text).commands:
-        for form in filter(None, unwrapped(words)):
+    for words in read_command(text).commands:
+        for form in filter(None, with_modules(unwrapped(words))):
             named = (name_of(form[0]), *form[1:])
             if fits(" ".join(form)) or _fits_in_any_order(pattern, named):
                 return True
@@ -179,7 +178,7 @@ def _without_global_options(words: Words) -> Words:
 def may_run(rules: Iterable[Rule], subject: Subject) -> bool:
     """Whether what a rule is about stands among the arguments of some command, which may be a
     launcher that is not known to be one, or what xargs hands its input to."""
-    commands = [words for text in subject.texts for words in _read(text).commands]
+    commands = [words for text in subject.texts for words in read_command(text).commands]
     return any(
         _names(stem.split(), words)
         for rule in rules
@@ -213,8 +212,3 @@ def _flags(words: Words) -> set[str]:
         long = next((each for each in _LETTERS if len(word) > 2 and each.startswith(word)), "")
         flags |= set(word[1:]) if _SHORT_FLAGS.fullmatch(word) else {_LETTERS.get(long, word)}
     return {"r" if words[0] == "rm" and flag == "R" else flag for flag in flags}
-
-
-@lru_cache(256)
-def _read(text: str) -> Reading:
-    return read_command(text)

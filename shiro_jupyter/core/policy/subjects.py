@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 # What a call does to the world. "session" touches only our own state and never asks; "memory" asks
-# where what the model has read is not the person's.
-Access = Literal["session", "memory", "read", "write", "shell", "kernel"]
+# where what the model has read is not the person's; "job" ends what a command of its own started,
+# which asks nobody, but is a change.
+Access = Literal["session", "memory", "read", "write", "shell", "kernel", "job"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Subject:
 
     @property
     def grant_key(self) -> str:
-        return f"{self.tool}:{self.grant or '|'.join(self.texts)}"
+        covered = self.grant or "\0".join(self.texts)
+        return f"{self.tool}:{covered}"
 
     @property
     def digest(self) -> str:

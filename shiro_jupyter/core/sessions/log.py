@@ -252,6 +252,8 @@ def _apply(record: Record, session: Session) -> None:
             session.title = value
         case "model", str():
             session.model = value
+        case "tainted", list():
+            session.tainted.update(map(str, value))
         case "todos", _:
             session.todos = todos.restore(value)
         case "usage", [int(), int(), int(), int()]:

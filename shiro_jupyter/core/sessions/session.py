@@ -43,7 +43,8 @@ class Session:
     record: Callable[[Record], None] = lambda record: None
     # What the person allowed for this session; never stored, so a resume asks again.
     grants: set[str] = field(default_factory=set)
-    # What the model has read here that is neither the person's nor the project's.
+    # What the model has read here that is neither the person's nor the project's; it stays in what
+    # is sent, so it holds for the whole session.
     tainted: set[str] = field(default_factory=set)
 
     @property
@@ -73,6 +74,12 @@ class Session:
         self.todos = todos
         stored = [{"text": t.text, "status": t.status, "note": t.note} for t in todos]
         self.record({"set": "todos", "value": stored})
+
+    def taint(self, by: str) -> None:
+        """The model reads something of others; a resumed session still holds it."""
+        if by not in self.tainted:
+            self.tainted.add(by)
+            self.record({"set": "tainted", "value": sorted(self.tainted)})
 
     def add_usage(self, usage: Usage) -> None:
         self.usage += usage

