@@ -18,7 +18,7 @@ from pathlib import Path
 
 from shiro_jupyter.core.events import EVENTS, name_of
 from shiro_jupyter.core.settings import settings_table
-from shiro_jupyter.core.tools.shelf import tools_table
+from shiro_jupyter.core.tools.shelf import sets_table, tools_table
 from shiro_jupyter.core.turn import Limits
 from shiro_jupyter.kernel import memory_commands as memory_commands  # registers its commands
 from shiro_jupyter.kernel.commands import commands_table, flags_table
@@ -38,6 +38,10 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 def tools() -> str:
     return table(("tool", "set", "access", "what it does"), tools_table(KERNEL_TOOLS))
+
+
+def sets() -> str:
+    return table(("set", "is there", "its tools"), sets_table(KERNEL_TOOLS))
 
 
 def settings() -> str:
@@ -63,7 +67,7 @@ def limits() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    each.__name__: each for each in (tools, settings, commands, flags, events, limits)
+    each.__name__: each for each in (tools, sets, settings, commands, flags, events, limits)
 }
 
 

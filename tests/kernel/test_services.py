@@ -102,3 +102,24 @@ Path('a.dull').touch(), Path('a.shown').touch(), Path('evil.json').write_text('[
     assert "Listed." in kernel.run("%shiro list", stdin=lambda prompt: "").stdout
     held = kernel.value(RESULTS)
     assert "a.shown" in held and "a.dull" not in held
+
+
+def test_sets_that_are_switched_off_are_gone_with_the_next_session(kernel: Kernel) -> None:
+    agent = "get_ipython()._shiro_extension.host.services.agent"
+    names = f"[tool.name for tool in {agent}.tools]"
+    kernel.run("%shiro /clear", stdin=str)
+    kernel.run("%shiro hi", stdin=str)
+    every, system = kernel.value(names), kernel.value(f"{agent}.system()")
+    assert "'list_dir'" in every and "'run_python'" in every
+    kernel.run("from pathlib import Path; Path('.shiro').mkdir(exist_ok=True)")
+    kernel.run("Path('.shiro/config.toml').write_text('tool_sets = []')")
+    kernel.run("%shiro hi", stdin=str)
+    assert (kernel.value(names), kernel.value(f"{agent}.system()")) == (every, system)
+    kernel.run("%shiro /clear", stdin=str)
+    assert "Hello." in kernel.run("%shiro hi", stdin=str).stdout
+    few = kernel.value(names)
+    assert "list_dir" not in few and "'read_file'" in few and "'todo_write'" in few
+    kernel.run("Path('.shiro/config.toml').write_text('tool_sets = [\"gti\"]')")
+    refused = kernel.run("%shiro hi", stdin=str).stream("stderr")
+    assert ".shiro/config.toml: tool_sets" in refused and "'edit-plus' or 'git'" in refused
+    kernel.run("Path('.shiro/config.toml').unlink()")

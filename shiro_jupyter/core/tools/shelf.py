@@ -13,6 +13,8 @@ from .ask import Ask
 from .base import Tool
 from .bash import Bash
 from .forget import Forget
+from .job_status import JobStatus
+from .job_stop import JobStop
 from .list_dir import ListDir
 from .read_file import ReadFile
 from .read_many_files import ReadManyFiles
@@ -27,6 +29,8 @@ SHELF: tuple[type[Tool[Any]], ...] = (
     ReadManyFiles,
     ListDir,
     Bash,
+    JobStatus,
+    JobStop,
     TodoWrite,
     Ask,
 )
@@ -53,6 +57,20 @@ def tools_for(
             raise SettingsError(f"There is no tool set {name!r}; {hint}")
     core = (tool() for tool in SHELF if tool.toolset in ALWAYS or tool.toolset in sets)
     return (*core, *extra)
+
+
+def sets_table(extra: Iterable[type[Tool[Any]]] = ()) -> list[tuple[str, str, str]]:
+    """Each set, when it is there and its tools, for the documentation."""
+    tools = (*SHELF, *HOSTED, *extra)
+    when = dict.fromkeys(ALWAYS, "always") | dict.fromkeys(TOOL_SETS, "unless switched off")
+    return [
+        (
+            f"`{name}`",
+            when.get(name, "where the host has it"),
+            ", ".join(f"`{tool.name}`" for tool in tools if tool.toolset == name),
+        )
+        for name in dict.fromkeys([*when, *(tool.toolset for tool in tools)])
+    ]
 
 
 def tools_table(extra: Iterable[type[Tool[Any]]] = ()) -> list[tuple[str, str, str, str]]:

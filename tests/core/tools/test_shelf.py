@@ -9,7 +9,7 @@ from shiro_jupyter.core.settings import TOOL_SETS
 from shiro_jupyter.core.settings.fields import ToolSet
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
 from shiro_jupyter.core.tools.bash import KEPT, Bash
-from shiro_jupyter.core.tools.shelf import ALWAYS, HOSTED, SHELF, tools_for, tools_table
+from shiro_jupyter.core.tools.shelf import ALWAYS, HOSTED, SHELF, sets_table, tools_for, tools_table
 from tests.support.snapshots import check_json
 
 
@@ -86,6 +86,19 @@ def test_the_table_has_a_row_for_every_tool_with_its_first_paragraph() -> None:
         "peek",
     ]
     assert rows[-1] == ("`peek`", "kernel", "read", "Look at the kernel.")
+
+
+def test_every_tool_stands_in_its_set_which_says_when_it_is_there() -> None:
+    rows = {name.strip("`"): (when, tools) for name, when, tools in sets_table([Peek])}
+    assert list(rows) == ["core", "session", "edit-plus", "git", "kernel"]
+    assert [when for when, _ in rows.values()] == [
+        *["always"] * 2,
+        *["unless switched off"] * 2,
+        "where the host has it",
+    ]
+    assert rows["kernel"][1] == "`peek`" and "`read_file`" in rows["core"][1]
+    listed = [name for _, tools in rows.values() for name in tools.split(", ") if name]
+    assert sorted(listed) == sorted(f"`{tool.name}`" for tool in (*SHELF, *HOSTED, Peek))
 
 
 def test_what_bash_says_of_its_limits_is_true() -> None:
