@@ -10,13 +10,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
 from . import events
 from .context.prompt import tail_text
-from .errors import ModelMendable, OurFault, ShiroError, UserMendable
+from .errors import ModelMendable, OurFault, ShiroError, ToolFailed, UserMendable
 from .events import Answer, Event, Question, TurnEnded, TurnOutcome
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
@@ -32,12 +33,13 @@ from .workspace.output import HeadAndTail
 from .workspace.processes import Processes
 from .workspace.project import Project
 from .workspace.seen import Seen
-from .workspace.threads import settled
+from .workspace.threads import in_thread, settled
 
 log = logging.getLogger("shiro")
 
 # What the model reads where a call has no result of its own.
 INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
+NOBODY = "Nobody is there to approve this; do without it, or say what you would run."
 NOT_BEGUN = "Interrupted by the person before this call ran: nothing was done."
 SKIPPED = "Not executed: the turn ended before this call ran."
 
@@ -297,7 +299,8 @@ class Agent:
             self.emit(events.ToolOutput(call.call_id, text))
 
         world = self.project, self.session, self.processes, self._seen, self.emit
-        context = ToolContext(call.call_id, *world, output, self._ask)
+        may_read = partial(self.gate.lets_read, self.session.grants)
+        context = ToolContext(call.call_id, *world, output, self._ask, may_read)
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:
@@ -306,45 +309,50 @@ class Agent:
         try:
             self.emit(events.ToolCalled(call.call_id, call.name, tool.summary(parameters)))
             try:
-                refusal = await self._refusal(tool, parameters, context)
+                refusal, approved = await self._refusal(tool, parameters, context)
             except asyncio.CancelledError:
                 return ToolResult("interrupted", NOT_BEGUN)
-            if refusal is not None:
+            if refusal:
                 return ToolResult("refused", refusal)
-            result = await tool.run(parameters, context)
+            result = await tool.run(parameters, replace(context, approved=approved))
             return ToolResult(result.outcome, bounded(result.text))
         except (ModelMendable, UserMendable) as error:
             return ToolResult("failed", bounded(str(error)))
         except Exception as error:
             log.exception("tool %s failed", tool.name)
-            return ToolResult(
-                "failed", bounded(f"{tool.name} broke: {type(error).__name__}: {error}")
-            )
+            broke = f"{tool.name} broke: {type(error).__name__}: {error}"
+            return ToolResult("failed", bounded(broke))
 
     async def _refusal(
         self, tool: Tool[Any], parameters: Parameters, context: ToolContext
-    ) -> str | None:
-        """None where the call may run, else why not.
+    ) -> tuple[str, str]:
+        """Why the call may not run, empty where it may; and the basis of what the person agreed to.
 
-        Asked once more where what was approved is not what would be done now: a file that the
-        preview shows was changed while the person thought.
+        Judged again after a yes: the mode may be another by then, or a file not as it was shown.
+        Raises `ToolFailed` for what cannot be done, once nothing denies it.
         """
+        agreed = choice = ""
         while True:
-            subject = tool.subject(parameters, context)
-            tainted = bool(self.session.tainted)
-            decision = self.gate.decide(subject, self.session.grants, tainted=tainted)
-            if decision.verdict != "ask":
-                return decision.reason if decision.verdict == "deny" else None
+            subject = await in_thread(tool.subject, parameters, context)
+            grants, tainted = self.session.grants, bool(self.session.tainted)
+            decision = self.gate.decide(subject, grants, tainted=tainted)
+            if decision.verdict == "deny":
+                return decision.reason, ""
+            if subject.fault:
+                raise ToolFailed(subject.fault)
+            if decision.verdict == "allow":
+                return "", ""
+            if subject.digest == agreed:
+                if choice == events.ALLOW_SESSION:
+                    grants.add(subject.grant_key)
+                return "", subject.basis
             answer = await self._ask(_question(tool, subject, context))
             if answer is None:
-                return "Nobody is there to approve this; do without it, or say what you would run."
+                return NOBODY, ""
             if answer.choice not in (events.ALLOW, events.ALLOW_SESSION):
-                return f"The person refused this call{f': {answer.words}' if answer.words else '.'}"
-            if tool.subject(parameters, context).digest != subject.digest:
-                continue
-            if answer.choice == events.ALLOW_SESSION:
-                self.session.grants.add(subject.grant_key)
-            return None
+                words = f": {answer.words}" if answer.words else "."
+                return f"The person refused this call{words}", ""
+            agreed, choice = subject.digest, answer.choice
 
     async def _ask(self, question: Question) -> Answer | None:
         asked = self.clock.monotonic()

@@ -4,6 +4,7 @@ ShiroError
 ├── ModelMendable           its text goes back to the model as the call's result
 │   ├── InvalidArguments
 │   ├── ToolFailed
+│   │   └── EditRefused     an edit does not fit its file
 │   ├── PathRefused
 │   ├── TextRefused
 │   ├── MemoryRefused
@@ -45,6 +46,15 @@ class InvalidArguments(ModelMendable):
 
 class ToolFailed(ModelMendable):
     """The tool ran and could not do what was asked."""
+
+
+class EditRefused(ToolFailed):
+    """An edit does not fit its file, which is as it was. `excerpt` shows the lines in question, to
+    whom may read the file."""
+
+    def __init__(self, sentence: str, excerpt: str = "") -> None:
+        super().__init__(sentence)
+        self.excerpt = excerpt
 
 
 class PathRefused(ModelMendable):

@@ -46,6 +46,15 @@ def resolve(project: Project, given: str) -> Path:
     return path
 
 
+def resolve_target(project: Project, given: str) -> Path:
+    """As `resolve`, of a file to be written: a link to nothing is refused, as what it would make
+    is not what its name says."""
+    path = resolve(project, given)
+    if (project.root / given).is_symlink() and not path.exists():
+        raise PathRefused(f"{given} is a link to nothing; name the file itself.")
+    return path
+
+
 def recheck(project: Project, path: Path) -> None:
     """Just before a write: `path` still means what `resolve` said. Raises `PathRefused`."""
     try:

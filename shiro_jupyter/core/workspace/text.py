@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+
+from ..errors import EditRefused
 
 # UTF-32 before UTF-16: the mark of the one begins with the mark of the other.
 _MARKS = (
@@ -16,6 +20,12 @@ _MARKS = (
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 _PROBE = 8192
+_LOST = "\ufffd"
+# In these a byte that looks like ASCII may be half of a character; and a character of UTF-8.
+_MULTIBYTE = ("cp932", "gb18030", "cp949", "big5", "euc_jp")
+_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_WRITE = "write the characters themselves."
+_CONVERT = "convert the file to UTF-8 first, if its owner agrees."
 # Parts of character classes: what `str.isprintable` takes for printable and nobody sees. Fillers
 # and selectors that no text needs, and what a few scripts do; not U+FE0E and U+FE0F, which choose
 # between a symbol's two looks.
@@ -62,6 +72,63 @@ def decode(data: bytes) -> Text | None:
 def encode(text: str, like: Text) -> bytes:
     """`text` as `like` was stored. Raises `UnicodeEncodeError` for what its encoding lacks."""
     return like.mark + text.encode(like.encoding)
+
+
+def rewritten(data: bytes, change: Callable[[str], str]) -> tuple[str, str, bytes]:
+    """The text of these bytes, that text changed, and its bytes: with the mark and in the encoding
+    that they have, every byte of what is not changed being as it was.
+
+    Raises `EditRefused` where that cannot be: for what is no text, or where the encoding lacks a
+    character, or is so uncertain that the change would be another one in another reading.
+    """
+    old = decode(data)
+    if old is None or old.lossy:
+        what = "a damaged text" if old else "no text"
+        raise EditRefused(f"it is {what}; change its bytes by code, if at all.")
+    new = change(old.text)
+    if new.count(_LOST) > old.text.count(_LOST):
+        raise EditRefused(f"the new text holds U+FFFD, which stands for a lost character; {_WRITE}")
+    try:
+        changed = encode(new, old)
+    except UnicodeEncodeError as error:
+        lacking = new[error.start]
+        if "\ud800" <= lacking <= "\udfff":
+            raise EditRefused(f"the new text holds half of a character; {_WRITE}") from None
+        raise EditRefused(
+            f"it is stored as {old.encoding}, which has no {lacking!r}; {_CONVERT}"
+        ) from None
+    if any(
+        _other(data, change, codec, errors) != changed for codec, errors in _readings(data, old)
+    ):
+        raise EditRefused(
+            f"its encoding is uncertain, and this change is not the same in each that it may be; "
+            f"{_CONVERT}"
+        )
+    again = decode(changed)
+    if again is None or again.text != new:
+        raise EditRefused("it would then be read as another text, or as none; leave out controls.")
+    return old.text, new, changed
+
+
+def _readings(data: bytes, text: Text) -> Iterator[tuple[str, str]]:
+    """What else bytes may be whose encoding is a guess: part of a character of several bytes is
+    taken there for a character, ASCII even."""
+    if not text.note:
+        return
+    if _UTF8.search(data):
+        yield "utf-8", "surrogateescape"
+    for codec in _MULTIBYTE:
+        with suppress(UnicodeDecodeError):
+            data.decode(codec)
+            yield codec, "strict"
+
+
+def _other(data: bytes, change: Callable[[str], str], codec: str, errors: str) -> bytes | None:
+    """The bytes after the change where they are read in another way, None where it fails."""
+    try:
+        return change(data.decode(codec, errors)).encode(codec, errors)
+    except (UnicodeEncodeError, EditRefused):
+        return None
 
 
 def is_binary(data: bytes) -> bool:

@@ -229,7 +229,8 @@ def test_a_file_read_to_its_end_counts_as_read_by_the_session(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read(bench, b"one\r\ntwo\r\n", limit=1)
-    assert bench.seen.changed(bench.root / "a.txt", b"one\r\nTWO\r\n") == "in line 2"
+    changed = bench.seen.changed(bench.root / "a.txt", b"one\r\nTWO\r\n")
+    assert changed and "in line 2" in str(changed)
     read(bench, b"\0", "binary")
     monkeypatch.setattr(read_file, "BYTES", 4)
     read(bench, b"one\ntwo\n", "large.txt")

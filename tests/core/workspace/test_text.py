@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiro_jupyter.core.workspace.text import decode, encode, is_binary, is_visible
+from shiro_jupyter.core.errors import EditRefused
+from shiro_jupyter.core.workspace.text import decode, encode, is_binary, is_visible, rewritten
 
 WORDS = "naïve €5\r\nzweite Zeile\r"
 
@@ -70,3 +71,70 @@ def test_what_is_to_be_ignored_when_it_is_drawn_is_not_visible() -> None:
 
 def test_what_people_write_is_visible() -> None:
     assert is_visible("naïve café — “x” 数据 한글 עברית می 1\ufe0f\u20e3 ❤\ufe0f ⣿ e\u0301")
+
+
+def swapped(data: bytes, old: str, new: str) -> bytes:
+    def change(text: str) -> str:
+        if old not in text:
+            raise EditRefused("not there")
+        return text.replace(old, new)
+
+    return rewritten(data, change)[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "old", "new"),
+    [
+        ("été à midi", "utf-8", "midi", "minuit, 夜"),
+        ("été à midi", "utf-8-sig", "midi", "夜"),
+        ("été à midi", "utf-16", "midi", "夜"),
+        ("été à midi", "utf-32", "midi", "夜"),
+        # No encoding of several bytes has such bytes, so that accents may change too.
+        ("été à midi", "latin-1", "midi", "Noël"),
+        ("– 5 € –", "cp1252", "5", "6 €"),
+        # Which of them it is does not matter to these changes.
+        ("表示 = 'ソート'\n", "cp932", "= '", "== '"),
+        ("表示 = 1\n", "gb18030", "1", "2\nx = 3"),
+        ("Größe", "latin-1", "Gr", "gr"),
+    ],
+)
+def test_a_change_keeps_mark_and_encoding(text: str, encoding: str, old: str, new: str) -> None:
+    data = text.encode(encoding)
+    assert swapped(data, old, new) == text.replace(old, new).encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("data", "old", "new", "said"),
+    [
+        # Half of 表 is a backslash, and half of ソ too.
+        ("表ソ = 1".encode("cp932"), "\\", "/", "encoding is uncertain"),
+        ("表ソ = 1".encode("cp932"), "1", "é", "encoding is uncertain"),
+        ("日本 = 1".encode() + b"\xff", "1", "é", "encoding is uncertain"),
+        ("été = 1".encode("latin-1"), "1", "日", "stored as cp1252, which has no '日'"),
+        ("ab".encode("utf-16") + b"\0", "a", "b", "damaged text"),
+        (b"\0a", "a", "b", "no text"),
+        (b"a", "a", "\ufffd", "U\\+FFFD"),
+        (b"a", "a", "\ud83d", "half of a character"),
+        (b"a", "a", "\0", "leave out controls"),
+        (b"a b", "a", "\ufeff", "read as another text"),
+        (b"\xe9 a", "a", "\x01" * 9, "leave out controls"),
+    ],
+)
+def test_what_an_encoding_cannot_keep_is_refused(
+    data: bytes, old: str, new: str, said: str
+) -> None:
+    with pytest.raises(EditRefused, match=said):
+        swapped(data, old, new)
+
+
+def test_a_lost_character_that_was_there_may_stay() -> None:
+    assert swapped("\ufffd a".encode(), "a", "b") == "\ufffd b".encode()
+
+
+@given(st.binary(), st.sampled_from(["a", "é", "日"]))
+def test_the_bytes_before_what_is_added_stay_or_all_of_them_do(data: bytes, new: str) -> None:
+    try:
+        old, text, changed = rewritten(data, lambda text: text + new)
+    except EditRefused:
+        return
+    assert text == old + new and changed.startswith(data) and "\ufffd" not in new

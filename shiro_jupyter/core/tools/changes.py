@@ -1,0 +1,178 @@
+"""What the tools that change one file share: the plan, its preview, and the write under a lock."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from pydantic import Field
+
+from ..errors import EditRefused, ToolFailed
+from ..policy.subjects import Access, Subject
+from ..workspace.diffs import Diff, diff
+from ..workspace.files import retried, write_atomic
+from ..workspace.paths import open_regular, recheck, resolve_target, shown
+from ..workspace.text import rewritten
+from ..workspace.threads import in_thread
+from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded, printable
+
+# Bytes of a file that may be changed, and of what a result shows of it.
+BYTES = 20_000_000
+LINES, LINE_SHOWN = 20, 300
+
+
+class FileParameters(Parameters):
+    path: str = Field(description="File, relative to the project.")
+
+
+P = TypeVar("P", bound=FileParameters)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file's bytes and text before (None: there is no file) and after."""
+
+    path: Path
+    before: bytes | None
+    after: bytes
+    old: str
+    new: str
+
+    @cached_property
+    def diff(self) -> Diff:
+        return diff(self.old, self.new)
+
+    @property
+    def basis(self) -> str:
+        """Names the file and all its bytes, before and after."""
+        parts = (bytes(self.path), self.before or b"", self.after)
+        return ":".join(hashlib.sha256(each).hexdigest() for each in parts)
+
+
+class FileTool(Tool[P]):
+    """A tool that changes the text of one file, in its encoding, and never unseen."""
+
+    access: ClassVar[Access] = "write"
+    makes: ClassVar[bool] = False  # whether the file may be missing
+
+    @abstractmethod
+    def changed(self, parameters: P, text: str) -> str:
+        """The new text, from the old one. Raises `EditRefused`."""
+
+    def refuse(self, path: Path, before: bytes, context: ToolContext) -> None:
+        """Raise `EditRefused` where this file may not be changed by this call."""
+        if changed := context.seen.changed(path, before):
+            raise changed
+
+    def summary(self, parameters: P) -> str:
+        return parameters.path
+
+    def subject(self, parameters: P, context: ToolContext) -> Subject:
+        """With a fault in place of a preview where the change cannot be made. Blocks."""
+        path = resolve_target(context.project, parameters.path)
+        try:
+            change = self._plan(path, parameters, context)
+        except ToolFailed as error:
+            name = shown(context.project, path)
+            return Subject(self.name, self.access, (name,), fault=str(error))
+        return self._subject(change, shown(context.project, path))
+
+    async def run(self, parameters: P, context: ToolContext) -> ToolResult:
+        return await in_thread(self._write, parameters, context)
+
+    def _subject(self, change: Change, name: str) -> Subject:
+        told = printable(name)
+        title = f"Write new file {told}?"
+        if change.before is not None:
+            title = f"{'Replace' if self.makes else 'Change'} {told}?"
+        return Subject(
+            self.name,
+            self.access,
+            (name,),
+            preview=bounded(f"{change.diff.counted}\n{change.diff.text}"),
+            title=title,
+            grant_label=f"every change of {told} by {self.name}, this session",
+            basis=change.basis,
+        )
+
+    def _plan(self, path: Path, parameters: P, context: ToolContext) -> Change:
+        """What would be done now. Raises `ToolFailed`, which shows lines of the file only where
+        it may be read."""
+        name = printable(shown(context.project, path))
+        if path.suffix.lower() == ".ipynb":
+            raise ToolFailed(
+                f"{name} is a notebook, which its editor would overwrite or take for broken; let "
+                "the person change its cells, or do it by code with nbformat while it is closed."
+            )
+        before = self._before(path, name, context)
+        try:
+            if before is not None:
+                self.refuse(path, before, context)
+            made = rewritten(before or b"", lambda text: self.changed(parameters, text))
+        except EditRefused as error:
+            told = [f"{name}: {error}"]
+            if error.excerpt and context.may_read(shown(context.project, path)):
+                told.append(error.excerpt)
+            raise ToolFailed("\n".join(told)) from None
+        old, new, after = made
+        return Change(path, before, after, old, new)
+
+    def _before(self, path: Path, name: str, context: ToolContext) -> bytes | None:
+        if not os.path.lexists(path):
+            if not self.makes:
+                raise ToolFailed(f"There is no file {name}; look for its name, or write the file.")
+            there = next(each for each in path.parents if os.path.lexists(each))
+            if not there.is_dir():
+                raise ToolFailed(f"{printable(shown(context.project, there))} is no folder.")
+            return None
+        with open_regular(context.project, path) as stream:
+            try:
+                data = stream.read(BYTES + 1)
+                mode = path.stat().st_mode
+            except OSError as error:
+                raise ToolFailed(f"{name} cannot be read: {error.strerror}.") from None
+        if len(data) > BYTES:
+            raise ToolFailed(f"{name} is larger than {BYTES // 1_000_000} MB; change it by code.")
+        if not mode & 0o222:
+            raise ToolFailed(f"{name} is read-only; ask the person whether to change that.")
+        return data
+
+    def _write(self, parameters: P, context: ToolContext) -> ToolResult:
+        path = resolve_target(context.project, parameters.path)
+        name = printable(shown(context.project, path))
+
+        def attempt() -> Change | None:
+            change = self._plan(path, parameters, context)
+            if context.approved not in ("", change.basis):
+                raise ToolFailed(f"{name} changed after the person had agreed; call again.")
+            recheck(context.project, path)
+            if write_atomic(path, change.after, expected=change.before or b""):
+                return change
+            return None
+
+        self._plan(path, parameters, context)  # what cannot be done makes no folder and no lock
+        change = retried(path, attempt)
+        if self.makes or context.seen.knows(path):
+            context.seen.note(path, change.after)
+        return ToolResult("ok", _told(name, change, context.may_read(shown(context.project, path))))
+
+
+def _told(name: str, change: Change, readable: bool) -> str:
+    """What was done, with the lines that are new."""
+    done = "Made" if change.before is None else "Changed"
+    said = [f"{done} {name}: {change.diff.counted}."]
+    if readable and change.before is not None:
+        lines = change.diff.lines
+        said += [f"{number}: {_cut(line)}" for number, line in lines[:LINES]]
+        if len(lines) > LINES:
+            said.append(f"[{len(lines) - LINES:,} more new lines]")
+    return bounded("\n".join(said), OUTPUT_LIMIT)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE_SHOWN else f"{line[:LINE_SHOWN]}…"
