@@ -13,8 +13,6 @@ from .ask import Ask
 from .base import Tool
 from .bash import Bash
 from .forget import Forget
-from .job_status import JobStatus
-from .job_stop import JobStop
 from .list_dir import ListDir
 from .read_file import ReadFile
 from .read_many_files import ReadManyFiles
@@ -29,8 +27,6 @@ SHELF: tuple[type[Tool[Any]], ...] = (
     ReadManyFiles,
     ListDir,
     Bash,
-    JobStatus,
-    JobStop,
     TodoWrite,
     Ask,
 )
