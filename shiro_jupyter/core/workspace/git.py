@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .processes import captured
-from .safe_git import SafeGit, pathspec
+from .safe_git import LISTING, SafeGit, pathspec
 
 DEADLINE = 0.15  # seconds
 FILES = 40
 CONSIDERED = 2_000  # changed files whose times are looked at
 # What git reads of a repository's own files before anything else.
-_READ = (
+_FOLDERS_READ = ("objects", "refs")
+_FILES_READ = (
     *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow"),
     *("info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout"),
     "objects/info/alternates",
@@ -48,17 +49,30 @@ class Repository:
         name = _first_line(self.own / "HEAD").partition("ref: refs/heads/")[2]
         return "" if name == ".invalid" else name  # what stands there is then no plain file
 
-    def odd_file(self) -> str:
-        """The first file that git would read although it is a pipe, a device, or a link to what
-        is not of this repository; empty where all is well."""
-        kept = (self.own.resolve(), self.common)
-        for file in (*(folder / name for folder in kept for name in _READ), self.top / ".mailmap"):
-            if not os.path.lexists(file):
-                continue
-            real = file.resolve()
-            if not real.is_file() or not any(map(real.is_relative_to, (*kept, self.top))):
-                return str(file)
+    def fault(self, *allowed: Path) -> str:
+        """Why git is not run here; empty where all is well: it would read another repository, or a
+        pipe, a device or a file from elsewhere. `allowed` may hold the git folder, too."""
+        own, top = self.own.resolve(), self.top
+        above = repository_of(top.parent)
+        submodule = above is not None and _inside(own, above.own.resolve() / "modules")
+        if not (submodule or _inside(own, top, *allowed) or self._is_named_by(own)):
+            return f"{own} is no git folder of {top}, unless `git worktree repair` makes it one"
+        common = self.common.resolve()
+        if common not in (own, own.parent.parent) or (common / "commondir").exists():
+            return f"{own} leads on to another git folder"
+        files = [folder / name for folder in (own, common) for name in _FILES_READ]
+        folders = [common / name for name in _FOLDERS_READ]
+        for path in filter(os.path.lexists, (*files, *folders, top / ".mailmap")):
+            real = path.resolve()
+            right = real.is_dir() if path in folders else real.is_file()
+            if not right or not _inside(real, own, common, top):
+                return f"{path} is a pipe, a device or a link to elsewhere"
         return ""
+
+    def _is_named_by(self, own: Path) -> bool:
+        """As a further work tree is, in the git folder that it has."""
+        named = _first_line(own / "gitdir")
+        return bool(named) and (own / named).resolve() == (self.top / ".git").resolve()
 
 
 @dataclass(frozen=True)
@@ -104,6 +118,10 @@ def repository_of(folder: Path) -> Repository | None:
     return None
 
 
+def _inside(path: Path, *folders: Path) -> bool:
+    return any(map(path.is_relative_to, folders))
+
+
 def identity(folder: Path) -> str:
     """The same for a folder in all work trees of one repository; the folder itself elsewhere."""
     repository = repository_of(folder)
@@ -120,18 +138,18 @@ def _changed(
     program: str,
 ) -> list[bytes]:
     git = SafeGit.at(repository.top, environment, program)
-    if git is None or repository.odd_file():
+    if git is None or repository.fault():
         return []
 
-    def run(git: SafeGit, command: list[str]) -> bytes | None:
-        seconds = until - time.monotonic()
+    def run(git: SafeGit, *arguments: str) -> bytes | None:
+        command, seconds = git.command(*arguments), until - time.monotonic()
         return captured(command, cwd=git.top, environment=git.environment, seconds=seconds)
 
-    if (listed := run(git, git.listing)) is None:
+    if (listed := run(git, *LISTING)) is None:
         return []
     git = git.knowing(listed)
     inside = folder.relative_to(repository.top).as_posix()
-    listed = run(git, git.command(*_STATUS, pathspec(inside)))
+    listed = run(git, *_STATUS, pathspec(inside))
     prefix = b"" if inside == "." else os.fsencode(inside) + b"/"
     names = [name.removeprefix(prefix) for name in _names(listed or b"") if name.startswith(prefix)]
     return _newest(os.fsencode(folder), names[:CONSIDERED])

@@ -40,6 +40,8 @@ _SETTINGS = (
     "mailmap.blob=",
     "mailmap.file=",
 )
+# Tells which settings there are, for `SafeGit.knowing`.
+LISTING = ("config", "--null", "--show-scope", "--name-only", "--list")
 # For whatever compares contents.
 DIFF_FLAGS = (
     "--no-ext-diff",
@@ -78,13 +80,8 @@ class SafeGit:
         settings = (part for each in self.settings for part in ("-c", each))
         return [self.program, "--no-optional-locks", "--no-pager", *settings, *arguments]
 
-    @property
-    def listing(self) -> list[str]:
-        """The command that tells which settings there are, for `knowing`."""
-        return self.command("config", "--null", "--show-scope", "--name-only", "--list")
-
     def knowing(self, listed: bytes) -> SafeGit:
-        """This, with what the repository's config names set aside.
+        """This, with what the settings name (as `LISTING` tells) set aside.
 
         Raises `ValueError` for a filter that cannot be switched off.
         """
