@@ -24,7 +24,7 @@ class SessionInstructions:
         """The block that every request of the session carries; empty where there is none."""
         self._session, self._told = session, read_instructions(self._project)
         if self._of_others(self._told):
-            session.tainted.add(TAINT)
+            session.taint(TAINT)
         return redact(self._told.text(self._own.known()))
 
     @property

@@ -87,7 +87,7 @@ class SessionMemory:
         self._shown = block.shown
         if unaccepted := self._unaccepted():
             if {each.entry for each in unaccepted} & set(block.shown):
-                session.tainted.add(TAINT)
+                session.taint(TAINT)
             self._notices = (
                 f"{of_others(unaccepted)} of this project's memory came from others: %shiro /trust "
                 "memory shows them, and accepts them as yours.",

@@ -33,6 +33,9 @@ class EditFile(FileTool[EditFileParameters]):
 
     name: ClassVar[str] = "edit_file"
     toolset: ClassVar[str] = "core"
+    guidance: ClassVar[str] = (
+        "Read a file before you change it; change a few lines of it with edit_file."
+    )
     parameters = EditFileParameters
 
     def changed(self, parameters: EditFileParameters, text: str) -> str:

@@ -27,6 +27,7 @@ class MultiEdit(FileTool[MultiEditParameters]):
 
     name: ClassVar[str] = "multi_edit"
     toolset: ClassVar[str] = "edit-plus"
+    guidance: ClassVar[str] = "Make several changes of one file with one multi_edit."
     parameters = MultiEditParameters
 
     def changed(self, parameters: MultiEditParameters, text: str) -> str:
