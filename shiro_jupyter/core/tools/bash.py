@@ -9,7 +9,9 @@ from pydantic import Field
 from ..policy.subjects import Access, Subject
 from ..transcript import Outcome
 from ..workspace.processes import Completed
+from ..workspace.trees import ending
 from .base import INPUT_LIMIT, OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
+from .job_status import job_text
 
 # Room for the lines that say how the command ended.
 KEPT = OUTPUT_LIMIT - 1_000
@@ -18,6 +20,7 @@ KEPT = OUTPUT_LIMIT - 1_000
 class BashParameters(Parameters):
     command: str = Field(min_length=1, max_length=INPUT_LIMIT, description="The command line.")
     timeout: int = Field(120, ge=1, le=600, description="Seconds until it is ended.")
+    background: bool = Field(False, description="Run it as a job, which has no timeout.")
 
 
 class Bash(Tool[BashParameters]):
@@ -25,6 +28,8 @@ class Bash(Tool[BashParameters]):
 
     Nothing can be typed into it, and each call is a new shell: `cd` and variables do not
     carry over. Output over 29,000 characters is cut in the middle; all of it is then in a file.
+    A server, or what takes long, runs in the background: a job, which goes on after the call;
+    see job_status and job_stop.
     """
 
     name: ClassVar[str] = "bash"
@@ -36,9 +41,24 @@ class Bash(Tool[BashParameters]):
         return parameters.command
 
     def subject(self, parameters: BashParameters, context: ToolContext) -> Subject:
-        return Subject(self.name, self.access, (parameters.command,), title="Run this command?")
+        texts = (parameters.command,)
+        if not parameters.background:
+            return Subject(self.name, self.access, texts, title="Run this command?")
+        return Subject(
+            self.name,
+            self.access,
+            texts,
+            title="Run this command in the background? It stays running until it ends by itself, "
+            "is stopped (%shiro /jobs) or the kernel ends.",
+            # No command holds a NUL: what may run may not also stay.
+            grant=f"\0{parameters.command}",
+        )
 
     async def run(self, parameters: BashParameters, context: ToolContext) -> ToolResult:
+        if parameters.background:
+            job = await context.processes.start_job(parameters.command, cwd=context.project.root)
+            outcome: Outcome = "failed" if job.child.exit_code else "ok"
+            return ToolResult(outcome, await job_text(job, context.processes))
         done = await context.processes.run(
             context.processes.shell(parameters.command),
             cwd=context.project.root,
@@ -46,7 +66,7 @@ class Bash(Tool[BashParameters]):
             output=context.output,
             limit=KEPT,
         )
-        outcome: Outcome = "failed" if done.exit_code else "ok"
+        outcome = "failed" if done.exit_code else "ok"
         if done.timed_out:
             outcome = "timed_out"
         return ToolResult(outcome, _text(done, parameters.timeout))
@@ -55,14 +75,12 @@ class Bash(Tool[BashParameters]):
 def _text(done: Completed, timeout: int) -> str:
     """The output, and how the command ended where that is not plain success."""
     output = done.output.rstrip("\n")
-    ending = ""
+    how = ""
     if done.timed_out:
-        ending = (
+        how = (
             f"[not done after {timeout} s: ended, with everything it had started; give a longer "
             "timeout (up to 600) or do less at once]"
         )
-    elif done.exit_code is not None and done.exit_code < 0:
-        ending = f"[ended by signal {-done.exit_code}]"
     elif done.exit_code:
-        ending = f"[exit code {done.exit_code}]"
-    return "\n".join(part for part in (output, ending) if part) or "[no output, exit code 0]"
+        how = f"[{ending(done.exit_code)}]"
+    return "\n".join(part for part in (output, how) if part) or "[no output, exit code 0]"

@@ -13,6 +13,8 @@ from .ask import Ask
 from .base import Tool
 from .bash import Bash
 from .forget import Forget
+from .job_status import JobStatus
+from .job_stop import JobStop
 from .list_dir import ListDir
 from .read_file import ReadFile
 from .read_many_files import ReadManyFiles
@@ -27,6 +29,8 @@ SHELF: tuple[type[Tool[Any]], ...] = (
     ReadManyFiles,
     ListDir,
     Bash,
+    JobStatus,
+    JobStop,
     TodoWrite,
     Ask,
 )

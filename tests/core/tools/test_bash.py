@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from shiro_jupyter.core.errors import InvalidArguments
 from shiro_jupyter.core.policy.gate import Gate
 from shiro_jupyter.core.policy.rules import Rules, parse_rule
+from shiro_jupyter.core.policy.subjects import Subject
 from shiro_jupyter.core.tools.base import INPUT_LIMIT, OUTPUT_LIMIT
 from shiro_jupyter.core.tools.bash import Bash
 from shiro_jupyter.core.tools.read_file import ReadFile
@@ -16,8 +19,10 @@ from tests.support.tools import Bench
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    bench.processes.end_all()
 
 
 @pytest.mark.parametrize(
@@ -99,3 +104,51 @@ def test_a_command_is_no_longer_than_what_can_be_shown(bench: Bench) -> None:
     assert bench.run(Bash(), command=fits).outcome == "ok"
     with pytest.raises(InvalidArguments, match="at most 30000 characters"):
         bench.run(Bash(), command=fits + " ")
+
+
+# -- in the background ---------------------------------------------------------------------
+
+
+def test_in_the_background_the_call_returns_with_number_file_and_first_output(
+    bench: Bench,
+) -> None:
+    result = bench.run(Bash(), command="echo ready; sleep 300", background=True)
+    first, output, where = result.text.splitlines()
+    assert result.outcome == "ok"
+    assert re.fullmatch("job 1, running for [01] s: echo ready; sleep 300", first)
+    assert output == "ready"
+    file = where.removeprefix("[all of it is in ").removesuffix("]")
+    assert bench.run(ReadFile(), path=file).text == "1: ready"
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome", "text"),
+    [
+        ("echo done", "ok", "job 1, exit code 0 after 0 s: echo done\ndone\n[all of it is in "),
+        ("exit 3", "failed", "job 1, exit code 3 after 0 s: exit 3\n[no new output]\n[all of it"),
+        ("kill -9 $$", "failed", "job 1, ended by signal 9 after 0 s: kill -9 $$\n[no new "),
+    ],
+)
+def test_what_ends_at_once_is_told_with_its_end(
+    bench: Bench, command: str, outcome: str, text: str
+) -> None:
+    result = bench.run(Bash(), command=command, background=True)
+    assert (result.outcome, result.text[: len(text)]) == (outcome, text)
+
+
+def test_a_background_command_is_asked_as_one_that_stays_and_a_grant_is_for_one_of_both(
+    bench: Bench,
+) -> None:
+    def subject(background: bool) -> Subject:
+        parameters = Bash.parameters(command="npm start", background=background)
+        return Bash().subject(parameters, bench.context)
+
+    stays, returns = subject(True), subject(False)
+    assert "It stays running" in stays.title
+    assert (stays.access, stays.texts, stays.shown) == ("shell", ("npm start",), "npm start")
+    for granted, asked in ((stays, returns), (returns, stays)):
+        assert Gate().decide(granted, {granted.grant_key}).verdict == "allow"
+        assert Gate().decide(asked, {granted.grant_key}).verdict == "ask"
+    assert Gate(mode="plan").decide(stays, {stays.grant_key}).verdict == "deny"
+    denied = Rules(deny=(parse_rule("bash(npm *)"),))
+    assert Gate(mode="yolo", rules=denied).decide(stays, ()).verdict == "deny"
