@@ -48,7 +48,7 @@ class Recall(Tool[RecallParameters]):
         if not found:
             return ToolResult("ok", "No memory matches; try other words.")
         if not all(each.accepted for each in found):
-            context.session.tainted.add(TAINT)
+            context.session.taint(TAINT)
         return ToolResult("ok", "\n".join(map(row, found)))
 
 
@@ -59,7 +59,7 @@ def quoting(memory: Memory, session: Session) -> Iterator[None]:
         yield
     except MemoryRefused:
         if memory.unaccepted():
-            session.tainted.add(TAINT)
+            session.taint(TAINT)
         raise
 
 
