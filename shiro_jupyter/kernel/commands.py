@@ -13,8 +13,9 @@ from typing import Any, get_args
 
 from ..core import todos as tasks
 from ..core.errors import UsageError
-from ..core.policy.gate import Mode
+from ..core.policy.gate import Mode, is_looser
 from ..core.sessions import catalogue
+from ..core.tools.job_status import job_line
 from . import compat
 from .command_line import FLAGS
 from .report import models_text, status_text
@@ -146,6 +147,8 @@ def mode(services: Services, rest: str) -> str:
         return services.settings().settings.mode
     if rest not in get_args(Mode):
         raise UsageError(f"The modes are {', '.join(get_args(Mode))}; not {rest!r}.")
+    if services.thread.here and is_looser(rest, than=services.settings().settings.mode):
+        raise UsageError(f"A page may only narrow the mode: run %shiro /mode {rest} in a cell.")
     services.flags["mode"] = rest
     loaded = services.settings()
     return "\n".join([f"Mode {loaded.settings.mode} from the next turn on.", *loaded.notices])
@@ -182,6 +185,28 @@ def stop(services: Services, rest: str) -> Outcome:
         return work()
     # Main blocks: a cell that serves would first ask the question of the turn to be stopped.
     return services.thread.spawn(work).result()
+
+
+@command("[stop ID]")
+def jobs(services: Services, rest: str) -> Work:
+    """the commands that the agent runs in the background, or end one with all that it started"""
+    processes = services.processes
+
+    async def listed() -> str:
+        lines = [f"{await job_line(job, processes)}\n  {job.told}" for job in processes.jobs]
+        return "\n".join(lines) or "No job was started in this kernel."
+
+    async def stopped(number: int) -> str:
+        job = processes.jobs.find(number)
+        await processes.end_job(job)
+        return await job_line(job, processes)
+
+    if not rest:
+        return listed()
+    verb, _, number = rest.partition(" ")
+    if verb != "stop" or not number.strip().isdecimal():
+        raise UsageError("Say %shiro /jobs, or %shiro /jobs stop ID with the number of a job.")
+    return stopped(int(number))
 
 
 @command()

@@ -17,7 +17,7 @@ from ..views.visible import one_line, visible
 from . import compat
 from .main_thread import JobInterrupted, MainThread
 
-APPROVAL_PROMPT = "[y]es once / [s]ession / [n]o, or say why not: "
+_CHOICES = {ALLOW: "[y]es once", ALLOW_SESSION: "[s]ession", DENY: "[n]o, or say why not"}
 # The prompt names one word of each; the others are what people type all the same.
 _ALLOWING = dict.fromkeys(("y", "yes", "a", "allow", "once", "ok"), ALLOW) | dict.fromkeys(
     ("s", "session"), ALLOW_SESSION
@@ -88,6 +88,8 @@ def answer_of(question: Question, said: str) -> Answer:
     said = said.strip()
     if question.kind == "approval":
         choice = _ALLOWING.get(said.lower(), DENY)
+        if choice not in question.choices:  # a yes for longer than may be given is one
+            choice = ALLOW
         words = said if choice == DENY and said.lower() not in _NO else ""
         return Answer(question.id, choice, words)
     if said.isdecimal() and 1 <= int(said) <= len(question.choices):
@@ -105,7 +107,7 @@ def _unclear(said: str) -> bool:
 
 def _prompt(question: Question) -> str:
     if question.kind == "approval":
-        return APPROVAL_PROMPT
+        return f"{' / '.join(_CHOICES[each] for each in question.choices)}: "
     return "a number, or in your own words: " if question.choices else "your answer: "
 
 

@@ -72,6 +72,28 @@ def said(page: FakePage) -> str:
     return str(event["text"])
 
 
+def test_a_page_narrows_the_mode_and_never_widens_it(kernel: Kernel, page: FakePage) -> None:
+    """Whatever a script of the page sends; a cell of the person's does both."""
+    mode = "get_ipython()._shiro_extension.host.services.settings().settings.mode"
+    try:
+        page.prompt("/mode accept-edits")
+        assert said(page) == "Mode accept-edits from the next turn on."
+        for looser in ("yolo", " yolo ", "yolo &"):
+            page.prompt(f"/mode {looser}")
+            assert not said(page).startswith("Mode")
+            assert kernel.value(mode) == "'accept-edits'"
+        page.prompt("/mode plan")
+        assert said(page) == "Mode plan from the next turn on."
+        for looser in ("ask", "accept-edits", "yolo"):
+            page.prompt(f"/mode {looser}")
+            assert said(page) == (
+                f"A page may only narrow the mode: run %shiro /mode {looser} in a cell."
+            )
+    finally:
+        kernel.run("%shiro /mode yolo")
+    assert kernel.value(mode) == "'yolo'"
+
+
 def test_it_is_a_turn_whose_code_runs(kernel: Kernel, page: FakePage) -> None:
     before = kernel.value("get_ipython().execution_count")
     page.prompt("sum")

@@ -7,6 +7,7 @@ import builtins
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from shiro_jupyter.core.events import APPROVAL_CHOICES, Answer, Event, Question
 from shiro_jupyter.core.questions import Questions
 from shiro_jupyter.kernel.agent_thread import AgentThread
 from shiro_jupyter.kernel.main_thread import MainThread, Server
-from shiro_jupyter.kernel.person import APPROVAL_PROMPT, Person, answer_of
+from shiro_jupyter.kernel.person import Person, answer_of
 
 APPROVAL = Question("q", "c", "approval", "Run it?", "code", APPROVAL_CHOICES, "digest")
 CHOICE = Question("q", "c", "ask", "Which one?", choices=("the first", "the second"))
@@ -56,6 +57,14 @@ def test_a_question_takes_a_number_a_choice_or_words(said: str, choice: str, wor
     assert answer_of(CHOICE, said) == Answer("q", choice, words)
 
 
+@pytest.mark.parametrize(
+    ("said", "choice"), [("y", "allow"), ("s", "allow"), ("session", "allow"), ("", "deny")]
+)
+def test_a_yes_for_longer_than_is_offered_is_one_for_once(said: str, choice: str) -> None:
+    once = replace(APPROVAL, choices=("allow", "deny"))
+    assert answer_of(once, said) == Answer("q", choice)
+
+
 class Cell:
     """A cell that serves a turn which asks one question, with `input` as given."""
 
@@ -89,9 +98,11 @@ class Cell:
         assert self._asking
         self._asking.cancel()
 
-    def ask(self, typed: Callable[[str], str]) -> Answer | str | None:
+    def ask(
+        self, typed: Callable[[str], str], question: Question = APPROVAL
+    ) -> Answer | str | None:
         async def turn() -> Answer | str | None:
-            self._asking = asyncio.create_task(self.questions.ask(APPROVAL))
+            self._asking = asyncio.create_task(self.questions.ask(question))
             await asyncio.wait({self._asking})
             return "interrupted" if self._asking.cancelled() else self._asking.result()
 
@@ -121,6 +132,13 @@ def test_the_answer_is_asked_for_on_main(cell: Cell) -> None:
     assert threads == [threading.main_thread()]
 
 
+def test_what_is_not_offered_is_not_named(cell: Cell) -> None:
+    prompts: list[str] = []
+    once = replace(APPROVAL, choices=("allow", "deny"))
+    answer = cell.ask(lambda prompt: (prompts.append(prompt), "s")[1], once)
+    assert answer == Answer("q", "allow") and prompts == ["[y]es once / [n]o, or say why not: "]
+
+
 @pytest.mark.parametrize("mistyped", ["yse", "alow", "sesion", "oK.", "yy", " Onec "])
 @pytest.mark.parametrize(("then", "choice", "words"), [("y", "allow", ""), ("yse", "deny", "yse")])
 def test_a_mistyped_word_is_asked_for_once_more(
@@ -129,7 +147,8 @@ def test_a_mistyped_word_is_asked_for_once_more(
     said, prompts = [mistyped, then], list[str]()
     answer = cell.ask(lambda prompt: (prompts.append(prompt), said.pop(0))[1])
     assert answer == Answer("q", choice, words)
-    assert prompts == [APPROVAL_PROMPT, f"Please say it again. {APPROVAL_PROMPT}"]
+    asks = "[y]es once / [s]ession / [n]o, or say why not: "
+    assert prompts == [asks, f"Please say it again. {asks}"]
 
 
 @pytest.mark.parametrize("said", ["no", "deny", "why", "nope", "later", "stop", "say yes to me"])

@@ -6,7 +6,7 @@ Approvals guard against a mistaken or misled model, not against code that alread
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,16 +14,24 @@ from .commands import read_command
 from .destructive import destruction, names_destruction
 from .names import is_secret_name, is_steering_name
 from .reach import reaches_out
-from .rules import Rules, may_run, permits, restricts
+from .rules import Rule, Rules, may_run, permits, restricts
 from .subjects import Subject
 
 Mode = Literal["ask", "accept-edits", "plan", "yolo"]
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:")
 
+# From what allows least to what allows most.
+_BY_LOOSENESS: tuple[str, ...] = ("plan", "ask", "accept-edits", "yolo")
+
 PLAN_REFUSAL = (
     "Plan mode: nothing may be changed or run now; read, think and propose a plan instead."
 )
+
+
+def is_looser(mode: str, *, than: str) -> bool:
+    """Whether a mode allows what another one does not."""
+    return _BY_LOOSENESS.index(mode) > _BY_LOOSENESS.index(than)
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,8 @@ _ALLOW, _ASK, _ASK_ONCE = Decision("allow"), Decision("ask"), Decision("ask", on
 
 @dataclass
 class Gate:
-    """`yolo` is the ceiling of a hub or a user: false turns that mode into `ask`."""
+    """`yolo` is the ceiling of a hub or a user: false turns that mode into `ask`, and takes the
+    rules away that allow any command or code, which would come to the same."""
 
     mode: Mode = "ask"
     rules: Rules = field(default_factory=Rules)
@@ -67,13 +76,18 @@ class Gate:
             return _ALLOW
         if restricts(self.rules.ask, subject):
             return _ASK
-        if permits(self.rules.allow, subject) or subject.grant_key in grants:
+        if permits(self._allow_rules(subject), subject) or subject.grant_key in grants:
             return _ALLOW
         return _ALLOW if self._goes_without_asking(subject) else _ASK
 
     def lets_read(self, grants: Collection[str], path: str) -> bool:
         """Whether a file may be read without asking, so that its lines may be told."""
         return self.decide(Subject("read_file", "read", (path,)), grants).verdict == "allow"
+
+    def _allow_rules(self, subject: Subject) -> Iterable[Rule]:
+        if self.yolo or subject.access not in ("shell", "kernel"):
+            return self.rules.allow
+        return [rule for rule in self.rules.allow if rule.pattern.strip("* ")]
 
     def _denied(self, subject: Subject) -> str:
         if rule := restricts(self.rules.deny, subject):

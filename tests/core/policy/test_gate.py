@@ -186,6 +186,16 @@ def test_a_ceiling_turns_yolo_into_ask() -> None:
     assert [verdict(gate, s) for s in (READ, WRITE, BASH, CODE)] == ["allow", "ask", "ask", "ask"]
 
 
+@pytest.mark.parametrize("rule", ["*", "bash", "shell", "bash(*)", "bash(* *)", "ba*(**)"])
+def test_where_yolo_is_switched_off_no_rule_for_everything_comes_to_the_same(rule: str) -> None:
+    rules = Rules.parse(allow=[rule])
+    assert verdict(Gate(rules=rules), BASH) == "allow"
+    assert verdict(Gate(rules=rules, yolo=False), BASH) == "ask"
+    narrow = Rules.parse(allow=[rule, "bash(echo *)", "run_python(x*)", "write"])
+    for subject in (BASH, CODE, WRITE):
+        assert verdict(Gate(rules=narrow, yolo=False), subject) == "allow"
+
+
 def test_no_mode_allows_what_ask_mode_would_deny() -> None:
     """Nothing reaches past a deny, whatever else is set."""
     accesses: tuple[Access, ...] = get_args(Access)
