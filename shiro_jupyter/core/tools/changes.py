@@ -114,6 +114,8 @@ class FileTool(Tool[P]):
             if before is not None:
                 self.refuse(path, before, context)
             made = rewritten(before or b"", lambda text: self.changed(parameters, text))
+            if before == made[2]:
+                raise EditRefused("it would stay as it is; nothing was changed.")
         except EditRefused as error:
             told = [f"{name}: {error}"]
             if error.excerpt and context.may_read(shown(context.project, path)):

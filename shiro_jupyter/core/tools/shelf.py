@@ -12,22 +12,28 @@ from ..settings.fields import TOOL_SETS
 from .ask import Ask
 from .base import Tool
 from .bash import Bash
+from .edit_file import EditFile
 from .forget import Forget
 from .job_status import JobStatus
 from .job_stop import JobStop
 from .list_dir import ListDir
+from .multi_edit import MultiEdit
 from .read_file import ReadFile
 from .read_many_files import ReadManyFiles
 from .recall import Recall
 from .remember import Remember
 from .session_notes import SessionNotes
 from .todo_write import TodoWrite
+from .write_file import WriteFile
 
 # The order is part of what a model sees: it never changes within a session.
 SHELF: tuple[type[Tool[Any]], ...] = (
     ReadFile,
     ReadManyFiles,
     ListDir,
+    WriteFile,
+    EditFile,
+    MultiEdit,
     Bash,
     JobStatus,
     JobStop,

@@ -44,7 +44,4 @@ class WriteFile(FileTool[WriteFileParameters]):
                 f"content holds the placeholder {found!r}, which would be stored as it stands; "
                 "write out what belongs there, or change a part with edit_file."
             )
-        new = with_breaks_of(text, parameters.content)
-        if text and new == text:
-            raise EditRefused("it holds exactly this already; nothing was written.")
-        return new
+        return with_breaks_of(text, parameters.content)
