@@ -20,6 +20,7 @@ from ..core.memory.store import Memory
 from ..core.models import lone
 from ..core.models.base import ModelClient
 from ..core.policy.gate import Gate
+from ..core.policy.secrets import known
 from ..core.questions import Questions
 from ..core.sessions import catalogue
 from ..core.sessions.log import Opened, load_session, open_session
@@ -77,9 +78,11 @@ class Services:
         self.clock = SystemClock()
         self.folders = user_folders(os.environ)
         notebook = notebook_path(os.environ, shell.user_ns.get("__vsc_ipynb_file__"))
-        self.project = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
+        found = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
+        outputs = self.folders.outputs_dir(found.root).resolve()
+        self.project = replace(found, allowed=(outputs,))
         self.memory = Memory(self.project, self.folders, self.clock)
-        self.processes = Processes(os.environ, self.folders.data / "outputs")
+        self.processes = Processes(os.environ, outputs)
         running = Running(self.folders.data / "running")
         self.remembered = SessionMemory(
             self.memory, self.processes, self.clock, running, shell.user_ns, self.answer
@@ -349,10 +352,11 @@ class Services:
 
     def _hold(self, loaded: Loaded) -> None:
         """These settings are in force from this turn on."""
-        settings = loaded.settings
-        self._in_force = loaded
+        self._in_force, settings = loaded, loaded.settings
         self.gate.mode, self.gate.yolo = settings.mode, settings.yolo
         self.gate.rules = settings.rules
+        for processes in (self.processes, self.models.local.processes):
+            processes.hidden, processes.secrets = settings.hide, known(loaded.secrets)
         if self.agent:
             self.agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
             self.agent.secrets = loaded.secrets

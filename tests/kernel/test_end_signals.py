@@ -55,11 +55,13 @@ def test_a_handler_of_somebody_elses_stays() -> None:
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("command", ["sleep 600 & echo $! > pid", "echo $$ > pid; exec sleep 600"])
 def test_a_kernel_that_a_signal_ends_leaves_no_child(
-    tmp_path: Path, number: int, command: str
+    tmp_path: Path, number: int, command: str, background: bool
 ) -> None:
-    model = script(tmp_path, shells("go", command), says("go", "Gone."))
+    calls = shells("go", command, background=background)
+    model = script(tmp_path, calls, says("go", "Gone."))
     home = {"SHIRO_HOME": str(tmp_path / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
     with running_kernel(folder=tmp_path, SHIRO_VIEW="text", **home) as kernel:
         kernel.run("%load_ext shiro_jupyter")

@@ -23,5 +23,6 @@ def runs(when: str, code: str, **more: Any) -> dict[str, Any]:
     return {"when": when, "calls": [{"name": "run_python", "arguments": {"code": code}}], **more}
 
 
-def shells(when: str, command: str, **more: Any) -> dict[str, Any]:
-    return {"when": when, "calls": [{"name": "bash", "arguments": {"command": command}}], **more}
+def shells(when: str, command: str, *, background: bool = False, **more: Any) -> dict[str, Any]:
+    arguments = {"command": command, "background": background}
+    return {"when": when, "calls": [{"name": "bash", "arguments": arguments}], **more}

@@ -119,14 +119,19 @@ SHAPES = (
 )
 
 
-def redact(text: str, known: Iterable[str] = ()) -> str:
+def known(keys: Iterable[str]) -> list[str]:
+    """The keys in use that are known by themselves, whatever their shape; a short one is a
+    stand-in, and a word of texts."""
+    return [key for key in keys if len(key) >= KNOWN_LENGTH]
+
+
+def redact(text: str, keys: Iterable[str] = ()) -> str:
     """The text with each secret replaced by `[redacted: its kind]`; JSON text stays JSON.
 
-    `known` are keys in use, whatever their shape; a short one is a stand-in, and a word of texts.
+    `keys` are those in use.
     """
-    for key in sorted(known, key=len, reverse=True):
-        if len(key) >= KNOWN_LENGTH:
-            text = text.replace(key, "[redacted: key]")
+    for key in sorted(known(keys), key=len, reverse=True):
+        text = text.replace(key, "[redacted: key]")
     for shape in _possible(text):
         text = shape.pattern.sub(_replacement(shape), text)
     return text

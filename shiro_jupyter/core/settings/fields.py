@@ -84,6 +84,11 @@ class Fields(BaseModel):
     ignore: tuple[str, ...] = Field(
         (), description="Files that `list_dir` leaves out, by patterns as in `.gitignore`."
     )
+    hide: tuple[str, ...] = Field(
+        (),
+        description="Environment variables that no command gets to see beside shiro's own key, "
+        "such as `PROD_*`.",
+    )
     schema_only: bool = Field(
         False, description="Show the model names and types of variables, never their values."
     )
@@ -154,7 +159,7 @@ class Fields(BaseModel):
 ENVIRONMENT: dict[str, str] = {
     name: f"SHIRO_{name.upper()}"
     for name in Fields.model_fields
-    if name not in ("headers", "tool_sets", "allow", "ask", "deny", "ignore", "yolo")
+    if name not in ("headers", "tool_sets", "allow", "ask", "deny", "ignore", "hide", "yolo")
 }
 
 

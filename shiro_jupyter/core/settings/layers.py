@@ -40,6 +40,7 @@ _NARROW: dict[str, Callable[[Any, Any], Any]] = {
     "ignore": lambda held, said: (*held, *said),
     "deny": lambda held, said: (*held, *said),
     "ask": lambda held, said: (*held, *said),
+    "hide": lambda held, said: (*held, *said),
     "tool_sets": lambda held, said: tuple(each for each in held if each in said),
     "schema_only": lambda held, said: held or said,
     "memory": lambda held, said: held and said,
@@ -47,7 +48,8 @@ _NARROW: dict[str, Callable[[Any, Any], Any]] = {
     "max_steps": min,
     "max_turn_seconds": min,
 }
-_PROJECT_KEYS = frozenset({*_NARROW, "model"} - {"yolo"})
+# Without a variable that names a proxy or an index, a command may reach somebody else's.
+_PROJECT_KEYS = frozenset({*_NARROW, "model"} - {"yolo", "hide"})
 _SITE_SETS = ("base_url", "api", "headers", "ca_file", "proxy")
 _SITE_KEYS = frozenset({*_NARROW, *_SITE_SETS, "model"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,11 @@ class Folders:
     @property
     def sessions_dir(self) -> Path:
         return self.data / "sessions"
+
+    def outputs_dir(self, root: Path) -> Path:
+        """Where the long outputs of one project's commands are, apart from those of others."""
+        name = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
+        return self.data / "outputs" / name
 
 
 def user_folders(environ: Mapping[str, str]) -> Folders:

@@ -22,6 +22,8 @@ BATCH = 4_000
 # Bytes of one file, and seconds after which an old one is removed.
 FILE_LIMIT = 100_000_000
 FILE_AGE = 7 * 24 * 3600
+# What files of any project are called, as seen from beside its folder.
+OURS = f"*/{'[0-9a-f]' * 16}.*.txt"
 
 
 class HeadAndTail:
@@ -212,7 +214,7 @@ def decoder() -> codecs.IncrementalDecoder:
 def _opened(file: Path) -> BinaryIO:
     """The new file, private to this user; files of past weeks make room for it."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for old in file.parent.glob(f"*{file.suffix}"):
+    for old in file.parent.parent.glob(OURS):
         with suppress(OSError):
             if time.time() - old.stat().st_mtime > FILE_AGE:
                 old.unlink()

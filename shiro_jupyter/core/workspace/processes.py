@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 from typing import IO
@@ -91,12 +92,14 @@ class Processes:
     """Starts children and ends them; a host ends all of them at exit.
 
     `environment` is read at each start, so that a live mapping shows its changes. Long output
-    goes to files in `outputs`. `hidden` are further variables that no child gets to see.
+    goes to files in `outputs`. No child gets to see variables that `hidden` names (`*` stands for
+    any letters), nor any that holds one of the `secrets`.
     """
 
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     outputs: Path
     hidden: Collection[str] = ()
+    secrets: Collection[str] = field(default=(), repr=False)
     bin: Path = field(default_factory=lambda: Path(sys.executable).parent)
 
     def __post_init__(self) -> None:
@@ -268,8 +271,13 @@ class Processes:
 
     def child_environment(self) -> dict[str, str]:
         """What a child gets: ours, without our keys, nothing that asks, our own bin first."""
-        dropped = KEYS | COLOURS | set(self.hidden)
-        kept = {name: value for name, value in self.environment.items() if name not in dropped}
+        dropped = (*KEYS, *COLOURS, *self.hidden)
+        kept = {
+            name: value
+            for name, value in self.environment.items()
+            if not any(fnmatchcase(name, each) for each in dropped)
+            and not any(secret in value for secret in self.secrets)
+        }
         path = kept.get("PATH", os.defpath)
         return kept | SWITCHES | {"PATH": f"{self.bin}{os.pathsep}{path}"}
 

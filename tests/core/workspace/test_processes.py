@@ -180,14 +180,18 @@ def test_where_no_file_can_be_written_the_command_still_ends_well(tmp_path: Path
 def test_files_of_past_weeks_go_when_a_new_one_is_written(
     processes: Processes, tmp_path: Path
 ) -> None:
-    old, new = tmp_path / "outputs/old.txt", tmp_path / "outputs/new.txt"
-    old.parent.mkdir()
-    for file in (old, new):
+    """Of other projects too, which nobody may ever open again; but no file of somebody else's."""
+    names = ["outputs/0123456789abcdef.1.txt", "other/fedcba9876543210.2.txt", "other/mine.txt"]
+    files = [tmp_path / name for name in names]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
         file.touch()
-    os.utime(old, (1, 1))
+        os.utime(file, (1, 1))
+    new = tmp_path / "other/fedcba9876543210.3.txt"
+    new.touch()
     done = asyncio.run(sh(processes, "seq 10000", tmp_path))
     assert done.file
-    assert set(old.parent.iterdir()) == {new, done.file}
+    assert set(tmp_path.glob("*/*")) == {files[2], new, done.file}
 
 
 # -- the environment ---------------------------------------------------------------------
@@ -199,14 +203,18 @@ def test_children_see_no_key_of_ours_and_every_other(tmp_path: Path) -> None:
         "AWS_SECRET_ACCESS_KEY": "aws stays",
         "LISTED": "by the person",
         "FORCE_COLOR": "1",
+        "PROD_URL": "listed by a pattern",
+        "A_COPY": "Bearer key-of-the-keyring",
         **dict.fromkeys(KEYS, "sk-secret"),
     }
-    processes = Processes(environment, tmp_path, hidden=["LISTED"])
+    secrets = ["key-of-the-keyring"]
+    processes = Processes(environment, tmp_path, hidden=["LISTED", "PROD_*"], secrets=secrets)
     printed = asyncio.run(sh(processes, "env", tmp_path)).output
     names = {line.partition("=")[0] for line in printed.splitlines()}
     assert "aws stays" in printed
-    assert not names & {*KEYS, "LISTED", "FORCE_COLOR"}
+    assert not names & {*KEYS, "LISTED", "FORCE_COLOR", "PROD_URL", "A_COPY"}
     assert "sk-secret" not in printed
+    assert "keyring" not in repr(processes)
 
 
 def test_the_kernels_own_programs_come_first(processes: Processes, tmp_path: Path) -> None:
