@@ -16,16 +16,16 @@ from itertools import takewhile
 from typing import Any
 
 from . import events
+from .approvals import refusal_of
 from .context.prompt import tail_text
-from .errors import ModelMendable, OurFault, ShiroError, ToolFailed, UserMendable
+from .errors import ModelMendable, OurFault, ShiroError, UserMendable
 from .events import Answer, Event, Question, TurnEnded, TurnOutcome
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
 from .policy.gate import Gate
 from .policy.secrets import redact
-from .policy.subjects import Subject
 from .sessions.session import Session
-from .tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded
+from .tools.base import OUTPUT_LIMIT, Tool, ToolContext, ToolResult, bounded
 from .transcript import Assistant, Call, Item, Note, Outcome, Result, User
 from .turn import LimitReached, Limits, Turn, out_of_time
 from .workspace.clock import Clock
@@ -33,13 +33,12 @@ from .workspace.output import HeadAndTail
 from .workspace.processes import Processes
 from .workspace.project import Project
 from .workspace.seen import Seen
-from .workspace.threads import in_thread, settled
+from .workspace.threads import settled
 
 log = logging.getLogger("shiro")
 
 # What the model reads where a call has no result of its own.
 INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
-NOBODY = "Nobody is there to approve this; do without it, or say what you would run."
 NOT_BEGUN = "Interrupted by the person before this call ran: nothing was done."
 SKIPPED = "Not executed: the turn ended before this call ran."
 
@@ -309,7 +308,7 @@ class Agent:
         try:
             self.emit(events.ToolCalled(call.call_id, call.name, tool.summary(parameters)))
             try:
-                refusal, approved = await self._refusal(tool, parameters, context)
+                refusal, approved = await refusal_of(tool, parameters, context, self.gate)
             except asyncio.CancelledError:
                 return ToolResult("interrupted", NOT_BEGUN)
             if refusal:
@@ -322,37 +321,6 @@ class Agent:
             log.exception("tool %s failed", tool.name)
             broke = f"{tool.name} broke: {type(error).__name__}: {error}"
             return ToolResult("failed", bounded(broke))
-
-    async def _refusal(
-        self, tool: Tool[Any], parameters: Parameters, context: ToolContext
-    ) -> tuple[str, str]:
-        """Why the call may not run, empty where it may; and the basis of what the person agreed to.
-
-        Judged again after a yes: the mode may be another by then, or a file not as it was shown.
-        Raises `ToolFailed` for what cannot be done, once nothing denies it.
-        """
-        agreed = choice = ""
-        while True:
-            subject = await in_thread(tool.subject, parameters, context)
-            grants, tainted = self.session.grants, bool(self.session.tainted)
-            decision = self.gate.decide(subject, grants, tainted=tainted)
-            if decision.verdict == "deny":
-                return decision.reason, ""
-            if subject.fault:
-                raise ToolFailed(subject.fault)
-            if decision.verdict == "allow":
-                return "", ""
-            if subject.digest == agreed:
-                if choice == events.ALLOW_SESSION:
-                    grants.add(subject.grant_key)
-                return "", subject.basis
-            answer = await self._ask(_question(tool, subject, context))
-            if answer is None:
-                return NOBODY, ""
-            if answer.choice not in (events.ALLOW, events.ALLOW_SESSION):
-                words = f": {answer.words}" if answer.words else "."
-                return f"The person refused this call{words}", ""
-            agreed, choice = subject.digest, answer.choice
 
     async def _ask(self, question: Question) -> Answer | None:
         asked = self.clock.monotonic()
@@ -382,18 +350,6 @@ class Agent:
     def _unqueue(self, prompt: str) -> None:
         self._queue.remove(prompt)
         self.emit(events.QueueChanged(tuple(self._queue)))
-
-
-def _question(tool: Tool[Any], subject: Subject, context: ToolContext) -> Question:
-    return Question(
-        id=f"{context.call_id}:{subject.digest}",
-        call_id=context.call_id,
-        kind="approval",
-        title=subject.title or f"Run {tool.name}?",
-        preview=subject.shown,
-        choices=events.APPROVAL_CHOICES,
-        digest=subject.digest,
-    )
 
 
 def _of_turn(items: Sequence[Item], turn: int) -> list[Item]:

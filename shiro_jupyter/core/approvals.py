@@ -1,0 +1,66 @@
+"""Whether a call may run: the verdict of the gate, and where it asks that of the person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import events
+from .errors import ToolFailed
+from .events import Question
+from .policy.gate import Gate
+from .policy.reach import taint_of
+from .policy.subjects import Subject
+from .tools.base import Parameters, Tool, ToolContext
+from .workspace.threads import in_thread
+
+NOBODY = "Nobody is there to approve this; do without it, or say what you would run."
+
+
+async def refusal_of(
+    tool: Tool[Any], parameters: Parameters, context: ToolContext, gate: Gate
+) -> tuple[str, str]:
+    """Why the call may not run, empty where it may; and the basis of what the person agreed to.
+
+    Judged again after a yes: the mode may be another by then, or a file not as it was shown. A call
+    that may run taints the session by what it will read of others. Raises `ToolFailed` for what
+    cannot be done, once nothing denies it.
+    """
+    session, agreed, choice = context.session, "", ""
+    while True:
+        subject = await in_thread(tool.subject, parameters, context)
+        decision = gate.decide(subject, session.grants, tainted=bool(session.tainted))
+        if decision.verdict == "deny":
+            return decision.reason, ""
+        if subject.fault:
+            raise ToolFailed(subject.fault)
+        approved = subject.digest == agreed
+        if decision.verdict == "allow" or approved:
+            if by := taint_of(subject, context.project.allowed):
+                session.taint(by)
+            if approved and choice == events.ALLOW_SESSION:
+                session.grants.add(subject.grant_key)
+            return "", subject.basis if approved else ""
+        led = sorted(session.tainted) if decision.once else []
+        answer = await context.ask(_question(tool, subject, context, led))
+        if answer is None:
+            return NOBODY, ""
+        if answer.choice not in (events.ALLOW, events.ALLOW_SESSION):
+            return f"The person refused this call{f': {answer.words}' if answer.words else '.'}", ""
+        agreed, choice = subject.digest, answer.choice
+
+
+def _question(tool: Tool[Any], subject: Subject, context: ToolContext, led: list[str]) -> Question:
+    """`led`: what of others the session has read, so that this is asked each time."""
+    title = subject.title or f"Run {tool.name}?"
+    if led:
+        title += f" The model has read the words of others ({', '.join(led)}), which may lead it."
+    choices = [each for each in events.APPROVAL_CHOICES if not (led and each == "session")]
+    return Question(
+        id=f"{context.call_id}:{subject.digest}",
+        call_id=context.call_id,
+        kind="approval",
+        title=title,
+        preview=subject.shown,
+        choices=tuple(choices),
+        digest=subject.digest,
+    )
