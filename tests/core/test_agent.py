@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,7 +33,7 @@ from shiro_jupyter.core.events import (
 )
 from shiro_jupyter.core.models.base import Heartbeat, ModelClient, Piece, Request, TextPiece
 from shiro_jupyter.core.models.scripted import ScriptedCall, ScriptedModel, Step
-from shiro_jupyter.core.policy.gate import Gate
+from shiro_jupyter.core.policy.gate import Gate, Mode
 from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.tools.base import Parameters, Tool, ToolContext, ToolResult
 from shiro_jupyter.core.tools.shelf import tools_for
@@ -229,6 +230,254 @@ def test_waiting_for_the_person_does_not_count_as_time(tmp_path: Path) -> None:
         await stage.check_whole()
 
     asyncio.run(run())
+
+
+# -- changes of files --------------------------------------------------------------------
+
+CHANGES = [
+    ScriptedCall("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "1"}),
+    ScriptedCall("multi_edit", {"path": "a.txt", "edits": [{"old_text": "one", "new_text": "1"}]}),
+    ScriptedCall("write_file", {"path": "a.txt", "content": "1\ntwo\n"}),
+]
+each_change = pytest.mark.parametrize("change", CHANGES, ids=lambda call: call.name)
+
+
+def a_file(root: Path, name: str = "project/a.txt", data: bytes = b"one\ntwo\n") -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def edit_of(path: str, old: str = "one", new: str = "1") -> ScriptedCall:
+    return ScriptedCall("edit_file", {"path": path, "old_text": old, "new_text": new})
+
+
+@each_change
+def test_a_change_is_asked_for_with_its_difference_and_made(
+    tmp_path: Path, change: ScriptedCall
+) -> None:
+    path = a_file(tmp_path)
+    stage, _ = play(tmp_path, Step(calls=[read("a.txt"), change]), Step("Done."), person=allows)
+    (question,) = stage.asked
+    assert question.title in ("Change a.txt?", "Replace a.txt?")
+    assert question.preview == ("1 line added, 1 line removed\n@@ -1,2 +1,2 @@\n-one\n+1\n two")
+    assert stage.outcomes() == ["ok", "ok"]
+    assert path.read_bytes() == b"1\ntwo\n"
+    assert stage.of(events.ToolCalled)[-1].summary == "a.txt"
+
+
+@each_change
+def test_a_refused_change_leaves_every_byte(tmp_path: Path, change: ScriptedCall) -> None:
+    path = a_file(tmp_path)
+    before = path.stat()
+    stage, _ = play(
+        tmp_path,
+        Step(calls=[read("a.txt"), change]),
+        Step("I did not."),
+        person=lambda question: Answer(question.id, DENY),
+    )
+    assert stage.outcomes() == ["ok", "refused"]
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert (before.st_ino, before.st_mtime_ns) == (path.stat().st_ino, path.stat().st_mtime_ns)
+    assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("change", CHANGES[:2], ids=lambda call: call.name)
+def test_a_file_that_changes_while_the_question_waits_is_shown_afresh(
+    tmp_path: Path, change: ScriptedCall
+) -> None:
+    path = a_file(tmp_path)
+
+    def saves_once(question: Question) -> Answer:
+        if b"three" not in path.read_bytes():
+            path.write_bytes(b"zero\none\ntwo\nthree\n")
+        return Answer(question.id, ALLOW)
+
+    stage, _ = play(tmp_path, Step(calls=[change]), Step("Done."), person=saves_once)
+    first, second = stage.asked
+    assert first.id != second.id and first.digest != second.digest
+    assert first.preview.endswith("@@ -1,2 +1,2 @@\n-one\n+1\n two")
+    assert second.preview.endswith("@@ -1,4 +1,4 @@\n zero\n-one\n+1\n two\n three")
+    assert path.read_bytes() == b"zero\n1\ntwo\nthree\n"
+
+
+def test_a_change_outside_of_what_is_shown_is_a_reason_to_ask_again_too(tmp_path: Path) -> None:
+    lines = b"one\n" + b"x\n" * 50
+    path = a_file(tmp_path, data=lines)
+
+    def saves_once(question: Question) -> Answer:
+        path.write_bytes(lines + b"far away\n")
+        return Answer(question.id, ALLOW)
+
+    stage, _ = play(tmp_path, Step(calls=[edit_of("a.txt")]), Step("Done."), person=saves_once)
+    first, second = stage.asked
+    assert first.preview == second.preview and first.digest != second.digest
+    assert path.read_bytes().startswith(b"1\n") and path.read_bytes().endswith(b"far away\n")
+
+
+@each_change
+def test_a_file_that_was_read_and_changes_while_the_question_waits_is_left_as_it_is(
+    tmp_path: Path, change: ScriptedCall
+) -> None:
+    path = a_file(tmp_path)
+
+    def saves(question: Question) -> Answer:
+        path.write_bytes(b"one\ntwo\nthree\n")
+        return Answer(question.id, ALLOW)
+
+    stage, _ = play(tmp_path, Step(calls=[read("a.txt"), change]), Step("I see."), person=saves)
+    assert len(stage.asked) == 1 and stage.outcomes() == ["ok", "failed"]
+    said = stage.of(events.ToolFinished)[-1].text
+    assert "changed in line 3 since this session read it; read it again first" in said
+    assert said.endswith("\n3: three")
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+def test_what_can_no_longer_be_done_after_the_yes_is_told_and_not_asked(tmp_path: Path) -> None:
+    path = a_file(tmp_path)
+
+    def removes(question: Question) -> Answer:
+        path.write_bytes(b"two\n")
+        return Answer(question.id, ALLOW_SESSION)
+
+    stage, _ = play(tmp_path, Step(calls=[edit_of("a.txt")]), Step("I see."), person=removes)
+    assert len(stage.asked) == 1 and stage.outcomes() == ["failed"]
+    assert not stage.session.grants
+    assert path.read_bytes() == b"two\n"
+
+
+@each_change
+def test_plan_mode_changes_no_file_even_after_a_yes(tmp_path: Path, change: ScriptedCall) -> None:
+    path = a_file(tmp_path)
+    calls = [read("a.txt"), change, edit_of("a.txt", "absent"), edit_of("new/b.txt")]
+    stage, _ = play(tmp_path, Step(calls=calls), Step("A plan."), gate=Gate("plan"), person=allows)
+    assert stage.outcomes() == ["ok", "refused", "refused", "refused"] and not stage.asked
+
+    gate = Gate("ask")
+
+    def switches(question: Question) -> Answer:
+        gate.mode = "plan"
+        return Answer(question.id, ALLOW)
+
+    stage, _ = play(
+        tmp_path, Step(calls=[read("a.txt"), change]), Step("A plan."), gate=gate, person=switches
+    )
+    assert stage.outcomes() == ["ok", "refused"] and len(stage.asked) == 1
+    assert "Plan mode" in stage.of(events.ToolFinished)[-1].text
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
+
+
+@each_change
+def test_accept_edits_asks_for_no_file_of_the_project(tmp_path: Path, change: ScriptedCall) -> None:
+    path = a_file(tmp_path)
+    new = ScriptedCall("write_file", {"path": "b/c", "content": "c"})
+    steps = Step(calls=[read("a.txt"), change, new]), Step("Done.")
+    stage, _ = play(tmp_path, *steps, gate=Gate("accept-edits"))
+    assert stage.outcomes() == ["ok", "ok", "ok"]
+    assert path.read_bytes() == b"1\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".env", "conf/.env.local", ".git/hooks/pre-commit", ".shiro/config.toml", "link", "key.pem"],
+)
+def test_accept_edits_asks_where_keys_or_other_programs_are_concerned(
+    tmp_path: Path, name: str
+) -> None:
+    target = ".git/config" if name == "link" else name
+    path = a_file(tmp_path, f"project/{target}")
+    if name == "link":
+        (tmp_path / "project/link").symlink_to(target)
+    new = ScriptedCall("write_file", {"path": str(Path(target).parent / "id_rsa"), "content": "k"})
+    stage, _ = play(
+        tmp_path,
+        Step(calls=[edit_of(name), new]),
+        Step("I did not."),
+        gate=Gate("accept-edits"),
+        person=lambda question: Answer(question.id, DENY),
+    )
+    assert stage.outcomes() == ["refused", "refused"]
+    assert stage.asked[0].title == f"Change {target}?" and len(stage.asked) == 2
+    assert path.read_bytes() == b"one\ntwo\n" and not path.with_name("id_rsa").exists()
+
+
+def test_accept_edits_asks_for_a_file_outside_the_project(tmp_path: Path) -> None:
+    path = a_file(tmp_path, "notes/a.md")
+
+    async def run() -> Stage:
+        steps = (Step(calls=[edit_of(str(path)), edit_of(str(tmp_path / "b"))]), Step("No."))
+        stage = Stage(tmp_path / "project", steps, gate=Gate("accept-edits"))
+        stage.agent.project = replace(stage.agent.project, allowed=(path.parent,))
+        await stage.agent.submit("go")
+        return stage
+
+    stage = asyncio.run(run())
+    refused, outside = stage.of(events.ToolFinished)
+    assert refused.outcome == "refused" and "Nobody is there" in refused.text
+    assert outside.outcome == "failed" and "outside the project folder" in outside.text
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+@each_change
+@pytest.mark.parametrize("mode", ["ask", "accept-edits", "yolo"])
+@pytest.mark.parametrize("rule", ["write(a.txt)", "write(*)", "{name}(*.txt)"])
+def test_a_deny_rule_holds_in_every_mode_and_tells_no_lines(
+    tmp_path: Path, change: ScriptedCall, mode: Mode, rule: str
+) -> None:
+    path = a_file(tmp_path)
+    rules = Rules.parse(deny=[rule.format(name=change.name)], allow=["write(a.txt)"])
+    absent = replace(change, arguments={**change.arguments, "old_text": "absent"})
+    calls = [read("a.txt"), change, *([absent] if change.name == "edit_file" else [])]
+    steps = Step(calls=calls), Step("I may not.")
+    stage, _ = play(tmp_path, *steps, gate=Gate(mode, rules), person=allows)
+    assert set(stage.outcomes()[1:]) == {"refused"} and not stage.asked
+    assert all("Denied by the rule" in each.text for each in stage.of(events.ToolFinished)[1:])
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_an_edit_tells_no_lines_of_what_may_not_be_read_without_asking(tmp_path: Path) -> None:
+    a_file(tmp_path, "project/secrets/a.txt")
+    a_file(tmp_path, "project/.env")
+    a_file(tmp_path, "project/b.txt")
+    stage, _ = play(
+        tmp_path,
+        Step(calls=[edit_of(name, " one") for name in ("secrets/a.txt", ".env", "b.txt")]),
+        Step("I see."),
+        gate=Gate("ask", Rules.parse(deny=["read(secrets/**)"])),
+        person=allows,
+    )
+    assert stage.outcomes() == ["failed"] * 3 and not stage.asked
+    told = ["-1: 'one'" in each.text for each in stage.of(events.ToolFinished)]
+    assert told == [False, False, True]
+
+
+def test_a_grant_of_one_file_covers_its_further_edits_and_no_other_file(tmp_path: Path) -> None:
+    a_file(tmp_path)
+    a_file(tmp_path, "project/b.txt")
+    stage, _ = play(
+        tmp_path,
+        Step(calls=[edit_of("a.txt"), edit_of("./a.txt", "two", "2"), edit_of("b.txt")]),
+        Step("Done."),
+        person=lambda question: Answer(
+            question.id, ALLOW_SESSION if "a.txt" in question.title else DENY
+        ),
+    )
+    assert stage.outcomes() == ["ok", "ok", "refused"]
+    assert [question.title for question in stage.asked] == ["Change a.txt?", "Change b.txt?"]
+
+
+def test_two_edits_of_one_file_in_one_reply_are_both_made(tmp_path: Path) -> None:
+    path = a_file(tmp_path)
+    stage, _ = play(
+        tmp_path,
+        Step(calls=[read("a.txt"), edit_of("a.txt"), edit_of("a.txt", "two", "2")]),
+        Step("Done."),
+        gate=Gate("yolo"),
+    )
+    assert stage.outcomes() == ["ok", "ok", "ok"]
+    assert path.read_bytes() == b"1\n2\n"
 
 
 # -- what a model does wrong -------------------------------------------------------------
