@@ -29,6 +29,7 @@ def refusal(text: str, *edits: Edit) -> EditRefused:
         # In a mixed file what is only named keeps its end; what is new has that of its span.
         ("a\r\nb\nc\r\n", "a\nb\nc\n", "a\nX\nc\n", "a\r\nX\nc\r\n"),
         ("a\r\nb\nc\r\n", "b\n", "b\nb2\n", "a\r\nb\nb2\nc\r\n"),
+        ("a\r\nb\nc\r\n", "a\nb\nc", "a\nb\nX", "a\r\nb\nX\r\n"),
         ("1\n2\r\n3\n", "2", "2\n2", "1\n2\r\n2\r\n3\n"),
         ("a\r\n\r\nb", "\n\nb", "\nb", "a\r\nb"),
         # A carriage return within a line that is written as such stays one.
