@@ -36,6 +36,7 @@ _SETTINGS = (
     "safe.bareRepository=explicit",
     # Files that git would read wherever they are, a pipe or a device too.
     "blame.ignoreRevsFile=",
+    f"diff.orderFile={os.devnull}",
     "log.mailmap=false",
     "mailmap.blob=",
     "mailmap.file=",
@@ -52,7 +53,6 @@ DIFF_FLAGS = (
     "--ignore-submodules=dirty",  # looking into one obeys its own config
     "--src-prefix=a/",
     "--dst-prefix=b/",
-    "-O/dev/null",  # no file that says the order; git knows this name everywhere
 )
 
 
