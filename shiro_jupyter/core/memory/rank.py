@@ -31,7 +31,7 @@ from .topics import Topic
 
 # What each part adds at most: text by its source, then the others, those after the files beside
 # them and without. Tuned on the earlier history of one project, and flat around these.
-TEXT = {"prompt": 0.5, "branch": 0.25, "notebook": 0.25, "file": 0.6}
+TEXT = {"prompt": 0.5, "branch": 0.25, "notebook": 0.25, "file": 0.6, "kernel": 0.5}
 FILES = 3.0
 LIKELY_FILES, LIKELY_ALONE = 0.4, 0.8
 KERNEL, KERNEL_ALONE = 1.5, 3.5
@@ -198,10 +198,9 @@ class Ranker:
         names: Collection[str] = (),
     ) -> Callable[[int], tuple[str, ...]]:
         """What tells which of these a memory shares, those that tell most first."""
-        weights = {source: TEXT.get(source, 1.0) for source in cues if source != "kernel"}
         spoken = {
-            source: {term: weight * self._text.rarity(term) for term in cues[source]}
-            for source, weight in weights.items()
+            source: {term: TEXT.get(source, 1.0) * self._text.rarity(term) for term in words}
+            for source, words in cues.items()
         }
         changed = {path: FILES * self._files.rarity(path) for path in files}
         kernel = {term: KERNEL * self._kernel.rarity(term) for term in names}

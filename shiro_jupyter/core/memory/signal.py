@@ -48,11 +48,6 @@ class TaskSignal:
     columns: tuple[str, ...] = ()
     user: str = ""
 
-    @property
-    def empty(self) -> bool:
-        """Whether nothing in it is a cue."""
-        return not self.paths and not any(self.cues.values())
-
     @cached_property
     def cues(self) -> Mapping[str, Mapping[str, str]]:
         """The words that say something, as they are written, by source and term."""
@@ -70,7 +65,7 @@ class TaskSignal:
         tables at hand."""
         return {
             "notebook": self.cues["notebook"],
-            "branch": self.cues["branch"],
+            "branch": _branch_terms(self.branch, self.user),
             "prompt": search.terms(self.prompt),
             "table": search.terms(" ".join(self.frames)),
         }
@@ -80,6 +75,10 @@ class TaskSignal:
         """The changed files, and the notebook unless its name says nothing."""
         named = [self.notebook] if cues_in(stem_of(self.notebook)) else []
         return tuple(dict.fromkeys([*self.files, *named]))
+
+
+def _branch_terms(branch: str, user: str) -> set[str]:
+    return set() if branch.casefold() in TRUNKS else {*search.terms(branch)} - {*search.terms(user)}
 
 
 def _branch_cues(branch: str, user: str) -> dict[str, str]:

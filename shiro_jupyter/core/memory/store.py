@@ -262,7 +262,7 @@ class Memory:
         Never raises: a file that cannot be used is left out, and told by `problems`.
         """
         user, project = self._readable("global"), self._readable("project")
-        matching = [] if signal.empty else self._matching(project, signal)
+        matching = self._matching(project, signal)
         return block.build(_most_recalled(user), matching, _most_recalled(project))
 
     def _matching(self, found: Sequence[Found], signal: TaskSignal) -> list[Line]:

@@ -138,6 +138,30 @@ def test_a_tag_may_be_a_word_of_any_project_or_a_table(signal: TaskSignal) -> No
     assert found.index(hit) < 5
 
 
+@pytest.mark.parametrize(
+    ("tag", "branch"),
+    [
+        *[("1234", "1234-fix-things"), ("1234", "feature/JIRA-1234"), ("2024", "report-2024")],
+        *[("test", "fix/test"), ("sql", "sql"), ("py", "fix/py"), ("notebook", "fix/notebook")],
+        *[("release", "release/1.2"), ("1.2", "release/1.2"), ("hotfix", "hotfix")],
+        *[("payments", "payments/anna")],
+    ],
+)
+def test_a_tag_may_be_any_part_of_the_branch(tag: str, branch: str) -> None:
+    signal = TaskSignal(branch=branch, user="anna")
+    crowd = [memory(f"we fix things of the report {n}", day=n) for n in range(100)]
+    found = Ranker([*crowd, memory("rates are daily", tag, day=0)]).rank(signal)
+    assert 100 in order(found)[:5]
+    assert not TaskSignal(branch="main").named["branch"]
+
+
+def test_a_live_table_or_column_finds_a_line_that_was_written_by_hand() -> None:
+    crowd = [memory(f"plain note {n}", day=n) for n in range(200)]
+    told = memory("order_date is day-first", day=0)
+    (hit,) = Ranker([*crowd, told]).rank(TaskSignal(columns=("order_date", "total")))
+    assert (hit.at, hit.why) == (200, ("kernel “date”", "kernel “order”"))
+
+
 WORD = st.sampled_from(
     [
         "stripe",
@@ -214,7 +238,7 @@ def test_reasons_are_true_of_the_signal_and_of_the_memory(
                 told = {*signal.named.get(source, ()), *signal.cues.get(source, ())}
                 assert told & set(terms(what))
             elif what in signal.cues and name in signal.cues[what].values():
-                assert set(terms(name)) & (recorded if what == "kernel" else held)
+                assert set(terms(name)) & (recorded | held if what == "kernel" else held)
             else:
                 assert name in {path.rpartition("/")[2] for path in document.files}
                 assert rest.endswith("as better matches") or any(
