@@ -80,7 +80,7 @@ class Agent:
     flush: Callable[[], None] = lambda: None
     surroundings: Callable[[], str] = lambda: ""
     limits: Limits = field(default_factory=Limits)
-    secrets: Sequence[str] = field(default=(), repr=False)  # keys that no result may carry
+    redacted: Callable[[str], str] = redact  # takes secrets out of what is stored and sent
 
     def __post_init__(self) -> None:
         self._by_name: Mapping[str, Tool[Any]] = {tool.name: tool for tool in self.tools}
@@ -128,6 +128,7 @@ class Agent:
 
     async def _run(self, prompt: str) -> TurnEnded:
         turn = Turn(self.session.turn + 1, self.clock.monotonic())
+        prompt = self.redacted(prompt)
         self._waited = 0.0
         self.emit(events.TurnStarted(turn.number, prompt))
         self.session.append(User(prompt, turn.number))
@@ -205,11 +206,12 @@ class Agent:
 
     async def _step(self, client: ModelClient, turn: Turn, step: int) -> list[Call]:
         """One model call: its items are appended; its calls are returned."""
+        tail = tail_text(self.session.todos, self.clock.now(), self.surroundings())
         request = Request(
-            system=self.system(),
+            system=self.redacted(self.system()),
             tools=self._specs,
             items=tuple(self.session.items),
-            tail=tail_text(self.session.todos, self.clock.now(), self.surroundings()),
+            tail=self.redacted(tail),
             turn=turn.number,
             step=step,
         )
@@ -303,10 +305,12 @@ class Agent:
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:
-            self.emit(events.ToolCalled(call.call_id, call.name, call.arguments[:200]))
+            begun = self.redacted(call.arguments)[:200]
+            self.emit(events.ToolCalled(call.call_id, call.name, begun))
             return ToolResult("invalid_arguments", str(error))
         try:
-            self.emit(events.ToolCalled(call.call_id, call.name, tool.summary(parameters)))
+            summary = self.redacted(tool.summary(parameters))
+            self.emit(events.ToolCalled(call.call_id, call.name, summary))
             try:
                 refusal, approved = await refusal_of(tool, parameters, context, self.gate)
             except asyncio.CancelledError:
@@ -332,7 +336,7 @@ class Agent:
     # -- endings -------------------------------------------------------------------------
 
     def _close(self, call: Call, result: ToolResult, seconds: float = 0.0) -> None:
-        text = redact(result.text, self.secrets)
+        text = self.redacted(result.text)
         self.session.append(Result(call.call_id, result.outcome, text, call.turn, call.step))
         self.emit(events.ToolFinished(call.call_id, call.name, result.outcome, text, seconds))
 

@@ -66,7 +66,8 @@ class Host:
             remembered.tables,
             self.services.emit_from_main,
         )
-        answers = Answers(self.services.folders.data / "answers", self.services.project)
+        services = self.services
+        answers = Answers(services.folders.data / "answers", services.project, services.redactor)
         self.runs = Runs(answers, time.time)
         self.services.failure = compat.failure(getattr(shell, "last_execution_result", None))
         shell.events.register("post_run_cell", self._cell_ended)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from ..core.policy.redactor import Redactor
 from . import compat
 from .hold import held
 from .main_thread import Job, MainThread
 from .owner import CURRENT
 from .pictures import Pictures
 from .run_code import CodeResult, run_on_main, run_on_main_sync
+
+BATCH = 16_000  # characters of what code prints that are looked through for secrets at a time
 
 
 @dataclass
@@ -22,6 +26,7 @@ class LiveKernel:
     shell: Any
     main: MainThread
     pictures: Pictures
+    redactor: Redactor
     _job: Job | None = None
 
     async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
@@ -35,13 +40,15 @@ class LiveKernel:
             if nowhere and (key := self.pictures.keep(bundle)):
                 drawn.append(key)
 
+        seen = shown, partial(self.redactor.stream, BATCH)
+
         def run() -> CodeResult:
             with held(), where(self.shell):
-                return run_on_main_sync(self.shell, code, output, cleared, shown)
+                return run_on_main_sync(self.shell, code, output, cleared, *seen)
 
         async def awaited() -> CodeResult:
             with held(), where(self.shell):
-                return await run_on_main(self.shell, code, output, cleared, shown)
+                return await run_on_main(self.shell, code, output, cleared, *seen)
 
         if owner:
             owner.hide()

@@ -20,12 +20,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from ..core.errors import StorageError, UsageError
+from ..core.policy.secrets import redact
 from ..core.workspace.files import locked, write_atomic
 from ..core.workspace.project import Project
 
@@ -64,6 +65,7 @@ class Answers:
 
     folder: Path
     project: Project
+    redacted: Callable[[str], str] = redact
 
     @property
     def path(self) -> Path:
@@ -84,6 +86,8 @@ class Answers:
         return (own or found)[-1] if found else None
 
     def add(self, recorded: Recorded) -> None:
+        said = {name: self.redacted(getattr(recorded, name)) for name in ("prompt", "answer")}
+        recorded = replace(recorded, **said)
         with locked(self.path):
             same = (recorded.key, recorded.notebook, recorded.cell)
             kept = [e for e in self._read() if (e.key, e.notebook, e.cell) != same]

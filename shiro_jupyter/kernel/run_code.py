@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from ..core.tools.base import bounded
+from ..core.workspace.output import Filter, Unfiltered
 from . import compat
 from .hold import held, released
 from .main_thread import without_handler
@@ -103,16 +104,17 @@ async def run_on_main(
     output: Callable[[str], None],
     cleared: Callable[[], None] = _nothing,
     shown: Callable[[Any], object] = _nothing,
+    passes: Callable[[], Filter] = Unfiltered,
 ) -> CodeResult:
     """Run code on the main thread, in a task of the running event loop: top-level await works.
 
     `output` is told what it prints, `cleared` when it has the cell's output cleared, `shown`
-    each bundle that it displays.
+    each bundle that it displays; what is kept of it goes through a filter that `passes` makes.
 
     An interrupt is a KeyboardInterrupt raised in that task, or its cancellation; either is
     answered by a result that says so.
     """
-    job = _Job(shell, code, output, cleared, shown)
+    job = _Job(shell, code, output, cleared, shown, passes)
     with job.guarded():
         if job.awaits():
             await job.execute()
@@ -127,12 +129,13 @@ def run_on_main_sync(
     output: Callable[[str], None],
     cleared: Callable[[], None] = _nothing,
     shown: Callable[[Any], object] = _nothing,
+    passes: Callable[[], Filter] = Unfiltered,
 ) -> CodeResult:
     """Run code on the main thread where the caller cannot await.
 
     Code with a top-level await gets an event loop of its own.
     """
-    job = _Job(shell, code, output, cleared, shown)
+    job = _Job(shell, code, output, cleared, shown, passes)
     with job.guarded():
         if job.awaits():
             context = contextvars.copy_context()
@@ -167,14 +170,13 @@ class _Job:
         output: Callable[[str], None],
         cleared: Callable[[], None],
         shown: Callable[[Any], object],
+        passes: Callable[[], Filter],
     ) -> None:
-        self._shell = shell
+        self._shell, self._code = shell, code
         self._cleared, self._tell_shown = cleared, shown
-        self._code = code
-        self._tee = Tee(output)
+        self._tee = Tee(output, passes=passes)
         self._shown: list[Shown] = []
-        self._unshown = 0
-        self._traceback = ""
+        self._unshown, self._traceback = 0, ""
         self._result: Any = None
         self._interrupted = False
         self._started = time.monotonic()

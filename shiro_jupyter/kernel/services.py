@@ -20,6 +20,7 @@ from ..core.memory.store import Memory
 from ..core.models import lone
 from ..core.models.base import ModelClient
 from ..core.policy.gate import Gate
+from ..core.policy.redactor import Redactor
 from ..core.policy.secrets import known
 from ..core.questions import Questions
 from ..core.sessions import catalogue
@@ -73,26 +74,23 @@ class Services:
     the views, belong to the agent's thread."""
 
     def __init__(self, shell: Any, channel: Channel) -> None:
-        self.shell = shell
-        self.environ = os.environ
-        self.clock = SystemClock()
+        self.shell, self.environ, self.clock = shell, os.environ, SystemClock()
         self.folders = user_folders(os.environ)
         notebook = notebook_path(os.environ, shell.user_ns.get("__vsc_ipynb_file__"))
         found = find_project(Path.cwd(), home=self.folders.home, notebook=notebook)
         outputs = self.folders.outputs_dir(found.root).resolve()
         self.project = replace(found, allowed=(outputs,))
         self.memory = Memory(self.project, self.folders, self.clock)
-        self.processes = Processes(os.environ, outputs)
+        self.gate, self.redactor = Gate(), Redactor()
+        self.processes = Processes(os.environ, outputs, passes=self.redactor.stream)
         running = Running(self.folders.data / "running")
         self.remembered = SessionMemory(
             self.memory, self.processes, self.clock, running, shell.user_ns, self.answer
         )
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
-        self.main = MainThread(self.interrupt, self._unserved)
-        self.pictures = Pictures()
-        self.live = LiveKernel(shell, self.main, self.pictures)
-        self.gate = Gate()
+        self.main, self.pictures = MainThread(self.interrupt, self._unserved), Pictures()
+        self.live = LiveKernel(shell, self.main, self.pictures, self.redactor)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
         self.opened: Opened | None = None
@@ -228,6 +226,7 @@ class Services:
     async def turn(self, owner: Owner, prompt: str) -> TurnEnded:
         """Run a prompt to its end, behind those before it; the reply is complete then."""
         owner.task = asyncio.current_task()
+        self.redactor.keys = owner.loaded.secrets
         agent = self._agent(owner, prompt)
         if self._turns:
             owner.behind(len(self._turns))
@@ -300,7 +299,7 @@ class Services:
             path = listing.path
         else:
             path = catalogue.find(folder, which)
-        opened = load_session(path, clock=self.clock, tell=self._notice)
+        opened = load_session(path, clock=self.clock, tell=self._notice, redacted=self.redactor)
         await self.switch(opened)
         self._tell(opened.notices)
         return opened.session
@@ -319,6 +318,7 @@ class Services:
                 clock=self.clock,
                 tell=self._notice,
                 cwd=Path.cwd(),
+                redacted=self.redactor,
             )
         session, remembered = self.opened.session, self.remembered
         memory = remembered.begin(session, prompt, on=loaded.settings.memory)
@@ -336,13 +336,14 @@ class Services:
             emit=self.emit,
             ask=self.questions.ask,
             flush=self.opened.log.flush,
+            redacted=self.redactor,
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
         )
 
     async def answer(self, prompt: str) -> str:
         """The model's answer outside any turn, without tools. Raises what a turn would fail of."""
         client = await self.models.client(self.settings(), self._notice, self.questions.ask)
-        return await lone.answer(client, prompt, self.clock, self.emit)
+        return await lone.answer(client, self.redactor(prompt), self.clock, self.emit)
 
     async def _client(self) -> ModelClient:
         assert self._in_force is not None and self.opened is not None
@@ -359,7 +360,6 @@ class Services:
             processes.hidden, processes.secrets = settings.hide, known(loaded.secrets)
         if self.agent:
             self.agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
-            self.agent.secrets = loaded.secrets
             self.agent.project = replace(self.project, ignore=settings.ignore)
 
     def _interrupt(self, owner: object) -> None:

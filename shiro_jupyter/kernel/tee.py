@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TextIO, cast
 
+from ..core.workspace.output import Filter, Unfiltered
 from .hold import held
 
 Channel = Literal["stdout", "stderr"]
@@ -88,10 +89,18 @@ class Tee:
     the code keep writing to where they wrote. `shown` is told each batch, on any thread.
     """
 
-    def __init__(self, shown: Callable[[str], None], log: Callable[[], Path] = new_log) -> None:
+    def __init__(
+        self,
+        shown: Callable[[str], None],
+        log: Callable[[], Path] = new_log,
+        passes: Callable[[], Filter] = Unfiltered,
+    ) -> None:
         self.kept: dict[Channel, Ends] = {name: Ends(KEPT_LIMIT[name]) for name in CHANNELS}
         self._shown = shown
         self._new_log = log
+        # What is kept goes through one filter each, and what is logged through another.
+        self._filters = {name: passes() for name in CHANNELS}
+        self._log_filter = passes()
         self._log: TextIO | None = None
         self.log_path = ""
         self._first: list[str] = []  # all that was written, until the cap is reached
@@ -150,7 +159,7 @@ class Tee:
     def write(self, channel: Channel, text: str) -> None:
         with held(), self._lock:
             if self._keeping:
-                self.kept[channel].add(text)
+                self.kept[channel].add(self._filters[channel].feed(text))
             room = FORWARD_LIMIT - self._seen
             self._seen += len(text)
             if len(text) > room:
@@ -186,10 +195,10 @@ class Tee:
             path = self._new_log()
             self.log_path = str(path)
             self._log = path.open("w", encoding="utf-8", errors="backslashreplace")
-            self._log.write("".join(self._first))
+            self._log.write(self._log_filter.feed("".join(self._first)))
             self._first.clear()
         if self._seen <= LOG_LIMIT:
-            self._log.write(text)
+            self._log.write(self._log_filter.feed(text))
 
     def _start_flusher(self) -> None:
         # In a copy of the cell's context, so that ipykernel finds the cell.
@@ -206,6 +215,8 @@ class Tee:
         self._open = False
         self._ended.set()
         self.drain()
+        for name, kept in self.kept.items():
+            kept.add(self._filters[name].end())
         if self._seen > FORWARD_LIMIT:
             left_out = self._seen - FORWARD_LIMIT
             end = self.kept["stdout"].end(min(END_SHOWN, left_out))
@@ -217,6 +228,7 @@ class Tee:
         elif any(ends.cut for ends in self.kept.values()):
             self._write_log("")
         if self._log is not None:
+            self._log.write(self._log_filter.end())
             self._log.close()
         if self._flusher is not None:
             self._flusher.join(timeout=1)

@@ -34,6 +34,7 @@ from shiro_jupyter.core.events import (
 from shiro_jupyter.core.models.base import Heartbeat, ModelClient, Piece, Request, TextPiece
 from shiro_jupyter.core.models.scripted import ScriptedCall, ScriptedModel, Step
 from shiro_jupyter.core.policy.gate import Gate, Mode
+from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.tools.base import Parameters, Tool, ToolContext, ToolResult
 from shiro_jupyter.core.tools.shelf import tools_for
@@ -1237,7 +1238,7 @@ def test_no_result_carries_a_key(tmp_path: Path) -> None:
         shaped = f"sk-{'a1' * 20}"
         steps = [Step(calls=[bash(f"echo plain-old-key {shaped}")]), Step("Done.")]
         stage = Stage(tmp_path / "project", steps, allows)
-        stage.agent.secrets = ("plain-old-key",)
+        stage.agent.redacted = Redactor(["plain-old-key"])
         await stage.agent.submit("go")
         return stage
 

@@ -142,6 +142,23 @@ def looks_secret(text: str) -> str:
     return next((shape.kind for shape in _possible(text) if shape.pattern.search(text)), "")
 
 
+def could_begin(text: str, keys: Iterable[str] = ()) -> bool:
+    """Whether a secret may begin in the text and go on behind it."""
+    return any(_possible(text)) or any(
+        text.endswith(key[:length]) for key in known(keys) for length in range(1, len(key))
+    )
+
+
+def secret_spans(
+    text: str, keys: Iterable[str] = (), *, lines: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Where secrets stand in the text, the last first; only those of several `lines` if so told."""
+    patterns = [shape.pattern for shape in _possible(text) if not lines or shape is SHAPES[0]]
+    patterns += [] if lines else [re.compile(re.escape(key)) for key in known(keys)]
+    spans = (match.span() for pattern in patterns for match in pattern.finditer(text))
+    return iter(sorted(spans, reverse=True))
+
+
 def _possible(text: str) -> Iterator[Shape]:
     lower = text.lower()
     return (shape for shape in SHAPES if any(needle in lower for needle in shape.needles))

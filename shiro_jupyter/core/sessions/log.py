@@ -50,6 +50,7 @@ class SessionLog:
     tell: Callable[[str], None]
     begun: bool = False
     torn: bool = False  # the file's last line has no end: ours must start on a new one
+    redacted: Callable[[str], str] = redact
 
     def __post_init__(self) -> None:
         self._pending: list[bytes] = []
@@ -60,7 +61,7 @@ class SessionLog:
 
     def record(self, record: Record) -> None:
         """Take a record for the next batch; secrets go no further than this."""
-        line = _line({"at": _stamp(self.clock.now()), **_redacted(record)})
+        line = _line({"at": _stamp(self.clock.now()), **self._without_secrets(record)})
         with self._lock:
             if not self._pending:
                 self._since = self.clock.monotonic()
@@ -105,6 +106,17 @@ class SessionLog:
             case ApprovalRequested() | TurnEnded() | ToolFinished(outcome="interrupted"):
                 self.flush()
 
+    def _without_secrets(self, value: Any, key: str = "") -> Any:
+        match value:
+            case str():
+                return value if key in _NOT_REDACTED else self.redacted(value)
+            case dict():
+                return {name: self._without_secrets(each, name) for name, each in value.items()}
+            case list() | tuple():
+                return [self._without_secrets(each, key) for each in value]
+            case _:
+                return value
+
     def _on_timer(self) -> None:
         self._scheduled_on = None
         self.flush()
@@ -140,6 +152,7 @@ def open_session(
     cwd: Path | None = None,
     model: str = "",
     provider: str = "",
+    redacted: Callable[[str], str] = redact,
 ) -> Opened:
     """A new session, its file to be in `folder` once something is said. `tell` hears, during
     the session, that it cannot be saved."""
@@ -156,12 +169,18 @@ def open_session(
         "provider": provider,
         "model": model,
     }
-    log = SessionLog(folder / f"{session.id}.jsonl", header, clock, tell)
+    log = SessionLog(folder / f"{session.id}.jsonl", header, clock, tell, redacted=redacted)
     session.record = log.record
     return Opened(session, log)
 
 
-def load_session(path: Path, *, clock: Clock, tell: Callable[[str], None]) -> Opened:
+def load_session(
+    path: Path,
+    *,
+    clock: Clock,
+    tell: Callable[[str], None],
+    redacted: Callable[[str], str] = redact,
+) -> Opened:
     """A session as its file holds it: items, task list, totals, title, model.
 
     Raises `StorageError` where it cannot be read or a later version wrote it.
@@ -178,7 +197,8 @@ def load_session(path: Path, *, clock: Clock, tell: Callable[[str], None]) -> Op
         else:
             _apply(record, session)
     header = stored.header or {"shiro_session": FORMAT, "id": session.id}
-    log = SessionLog(path, header, clock, tell, begun=not stored.empty, torn=stored.torn)
+    begun = not stored.empty
+    log = SessionLog(path, header, clock, tell, begun, stored.torn, redacted)
     session.record = log.record
     notices: tuple[str, ...] = ()
     if stored.damaged > told:
@@ -270,15 +290,3 @@ def _line(record: Record) -> bytes:
         return text.encode()
     except UnicodeEncodeError:  # a lone surrogate, out of a file name or a broken encoding
         return (json.dumps(record) + "\n").encode()
-
-
-def _redacted(value: Any, key: str = "") -> Any:
-    match value:
-        case str():
-            return value if key in _NOT_REDACTED else redact(value)
-        case dict():
-            return {name: _redacted(each, name) for name, each in value.items()}
-        case list() | tuple():
-            return [_redacted(each, key) for each in value]
-        case _:
-            return value

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..errors import ToolFailed
-from .output import News
+from .output import Filter, News
 from .trees import Child, ending
 
 FIRST = 0.5  # seconds that a start waits for the first output, or for the end
@@ -23,10 +23,10 @@ class Job:
     id: int
     child: Child
 
-    def __init__(self, command: str, file: Path) -> None:
+    def __init__(self, command: str, file: Path, passes: Callable[[], Filter]) -> None:
         self.command = command
         self.over = threading.Event()
-        self._news = News(NEWS, file)
+        self._news = News(NEWS, file, passes)
         self._started = time.monotonic()
         self._ended = 0.0
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 # Seconds between two batches of live output; longer once much has been shown, so that a
 # flood cannot fill the list of events.
@@ -24,6 +24,31 @@ FILE_LIMIT = 100_000_000
 FILE_AGE = 7 * 24 * 3600
 # What files of any project are called, as seen from beside its folder.
 OURS = f"*/{'[0-9a-f]' * 16}.*.txt"
+
+
+class Filter(Protocol):
+    """What output passes on its way to a person, a model or a file."""
+
+    def feed(self, text: str) -> str:
+        """What can be told by now of all that came."""
+
+    def settle(self) -> str:
+        """What can be told of a line begun."""
+
+    def end(self) -> str:
+        """All the rest."""
+
+
+class Unfiltered:
+    """Passes on all of it, at once."""
+
+    def feed(self, text: str) -> str:
+        return text
+
+    def settle(self) -> str:
+        return ""
+
+    end = settle
 
 
 class HeadAndTail:
@@ -106,14 +131,22 @@ class OutputFile:
 class Output:
     """What a child writes. `feed` may come from any thread; `live` is called on the loop.
 
-    `file` is written only when the output outgrows `limit`, then with all of it, as it came.
+    `file` is written only when the output outgrows `limit`, then with all of it, as it came
+    through the filter.
     """
 
-    def __init__(self, limit: int, file: Path, live: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        limit: int,
+        file: Path,
+        live: Callable[[str], None],
+        passes: Callable[[], Filter] = Unfiltered,
+    ) -> None:
         self._live = live
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._decoder = decoder()
+        self._filter = passes()
         self._kept = HeadAndTail(limit)
         self._batch = HeadAndTail(BATCH)
         self._early = b""
@@ -126,8 +159,7 @@ class Output:
         with self._lock:
             if self._closed:
                 return
-            self._add(self._decoder.decode(data))
-            self._save(data)
+            self._add(self._filter.feed(self._decoder.decode(data)))
             announce, self._announced = not self._announced, True
         if announce:
             with suppress(RuntimeError):  # the loop was closed meanwhile
@@ -139,7 +171,8 @@ class Output:
             if self._closed:
                 return
             self._closed = True
-            self._add(self._decoder.decode(b"", final=True))
+            self._add(self._filter.feed(self._decoder.decode(b"", final=True)))
+            self._add(self._filter.end())
             self._file.close()
         if self._timer:
             self._timer.cancel()
@@ -154,8 +187,10 @@ class Output:
         return self._kept.text(self._file.told)
 
     def _add(self, text: str) -> None:
+        data, text = _told(text)
         self._kept.add(text)
         self._batch.add(text)
+        self._save(data)
 
     def _schedule(self) -> None:
         if not self._closed:
@@ -164,6 +199,8 @@ class Output:
 
     def _flush(self) -> None:
         with self._lock:
+            if not self._closed:
+                self._add(self._filter.settle())
             text, self._batch = self._batch.text(), HeadAndTail(BATCH)
             self._announced = False
         if text:
@@ -181,34 +218,49 @@ class Output:
 class News:
     """What a child writes, told bit by bit: each look gives what came since the last one.
 
-    All of it goes to `file` as it comes. Any thread may call.
+    All of it goes to `file` as it comes through the filter. Any thread may call.
     """
 
-    def __init__(self, limit: int, file: Path) -> None:
+    def __init__(self, limit: int, file: Path, passes: Callable[[], Filter] = Unfiltered) -> None:
         self.file = OutputFile(file)
         self._limit = limit
         self._lock = threading.Lock()
         self._decoder = decoder()
+        self._filter = passes()
         self._kept = HeadAndTail(limit)
 
     def feed(self, data: bytes) -> None:
         with self._lock:
-            self._kept.add(self._decoder.decode(data))
-            self.file.write(data)
+            self._add(self._filter.feed(self._decoder.decode(data)))
 
     def look(self) -> str:
         with self._lock:
+            if text := self._filter.settle():
+                self._add(text)
             kept, self._kept = self._kept, HeadAndTail(self._limit)
         return kept.text()
 
     def close(self) -> None:
         with self._lock:
-            self._kept.add(self._decoder.decode(b"", final=True))
+            self._add(self._filter.feed(self._decoder.decode(b"", final=True)))
+            self._add(self._filter.end())
             self.file.close()
+
+    def _add(self, text: str) -> None:
+        data, text = _told(text)
+        self._kept.add(text)
+        self.file.write(data)
 
 
 def decoder() -> codecs.IncrementalDecoder:
-    return codecs.getincrementaldecoder("utf-8")("replace")
+    """Of UTF-8; what is none comes back byte by byte from `_told`."""
+    return codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+
+def _told(text: str) -> tuple[bytes, str]:
+    """Decoded text as the bytes it was, and as it can be shown."""
+    data = text.encode("utf-8", "surrogateescape")
+    return data, data.decode("utf-8", "replace")
 
 
 def _opened(file: Path) -> BinaryIO:

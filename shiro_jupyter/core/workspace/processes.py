@@ -20,7 +20,7 @@ from typing import IO
 
 from ..errors import ToolFailed
 from .jobs import FIRST, Job, Jobs
-from .output import Output
+from .output import Filter, Output, Unfiltered
 from .pipes import READ_SIZE, follow
 from .threads import in_thread, settled
 from .trees import MARK, Child, end_trees, family, groups_of, pipe_name
@@ -93,13 +93,15 @@ class Processes:
 
     `environment` is read at each start, so that a live mapping shows its changes. Long output
     goes to files in `outputs`. No child gets to see variables that `hidden` names (`*` stands for
-    any letters), nor any that holds one of the `secrets`.
+    any letters), nor any that holds one of the `secrets`; what children write goes through a filter
+    of its own, which `passes` makes.
     """
 
     environment: Mapping[str, str] = field(repr=False)
     outputs: Path
     hidden: Collection[str] = ()
     secrets: Collection[str] = field(default=(), repr=False)
+    passes: Callable[[], Filter] = Unfiltered
     bin: Path = field(default_factory=lambda: Path(sys.executable).parent)
 
     def __post_init__(self) -> None:
@@ -133,7 +135,7 @@ class Processes:
                 loop.call_soon_threadsafe(done.set)
 
         mark = self._next_mark()
-        heard = Output(limit, self.outputs / f"{mark}.txt", output)
+        heard = Output(limit, self.outputs / f"{mark}.txt", output, self.passes)
 
         def start(pipe: int) -> Child:
             return self._start(command, cwd, self.child_environment(), mark, pipe)
@@ -202,7 +204,7 @@ class Processes:
         Raises `ToolFailed` where it cannot be started. A caller who is cancelled leaves no job.
         """
         mark = self._next_mark()
-        job = Job(command, self.outputs / f"{mark}.txt")
+        job = Job(command, self.outputs / f"{mark}.txt", self.passes)
 
         def start(pipe: int) -> Child:
             child = self._start(self.shell(command), cwd, self.child_environment(), mark, pipe)
