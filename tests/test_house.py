@@ -220,7 +220,7 @@ def test_everything_imports_where_posix_modules_are_missing(missing: tuple[str, 
     code = f"""
 import importlib, json, sys
 import asyncio, subprocess, IPython.core.interactiveshell, jupyter_client, ipykernel.kernelbase
-import ipykernel.connect, pydantic, psutil, pathspec, platformdirs
+import ipykernel.connect, pydantic, psutil, platformdirs
 for name in {missing!r}:
     sys.modules[name] = None
 for name in json.loads({json.dumps(modules)!r}):

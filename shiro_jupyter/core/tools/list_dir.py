@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..errors import ToolFailed
 from ..policy.subjects import Access, Subject
-from ..workspace.ignore import rules_from
+from ..workspace.ignore import Extra
 from ..workspace.paths import resolve, shown
 from ..workspace.threads import in_thread
 from ..workspace.walk import Entry, walk
@@ -52,8 +52,8 @@ def _listing(parameters: ListDirParameters, context: ToolContext) -> ToolResult:
         raise ToolFailed(f"{name} is a file; read it with read_file.")
     if not folder.is_dir():
         raise ToolFailed(f"There is no folder {name}.")
-    also = rules_from(context.project.root, context.project.ignore)
-    entries = list(islice(walk(folder, parameters.depth, also), ENTRIES + 1))
+    extra = Extra(context.project.root, context.project.ignore)
+    entries = list(islice(walk(folder, extra, parameters.depth), ENTRIES + 1))
     if entries and (entries[0].name, entries[0].kind) == (".", "unreadable"):
         raise ToolFailed(f"{name} cannot be listed: {entries[0].target}.")
     if not entries:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from .ignore import Rules, rules_of
+from .ignore import Extra, Rules, rules_of
+
+# Entries that a look for ignored folders takes.
+LOOKED_AT = 5_000
 
 Kind = Literal["file", "folder", "link", "other", "unreadable"]
 
@@ -28,16 +33,13 @@ class Entry:
     target: str = ""
 
 
-def walk(start: Path, depth: int | None = None, also: Rules | None = None) -> Iterator[Entry]:
+def walk(start: Path, extra: Extra, depth: int | None = None) -> Iterator[Entry]:
     """What is in a folder, breadth first, sorted by name in each folder.
 
     Links are named and not followed, so that every walk ends. `depth` 1 is the folder itself.
-    `also` holds before all rules found; what lies outside its folder is judged from `start`.
     """
-    above = ""
-    if also and start.is_relative_to(also.folder) and start != also.folder:
-        above = f"{start.relative_to(also.folder).as_posix()}/"
-    queue: deque[tuple[str, Rules, int]] = deque([("", rules_of(start), 1)])
+    above = extra.above(start)
+    queue: deque[tuple[str, Rules, int]] = deque([("", rules_of(start, extra.root), 1)])
     while queue:
         prefix, rules, level = queue.popleft()
         try:
@@ -48,13 +50,60 @@ def walk(start: Path, depth: int | None = None, also: Rules | None = None) -> It
             continue
         for each in entries:
             entry = _entry(prefix, each)
-            if rules.ignores(each.name, entry.kind == "folder"):
+            is_folder = entry.kind == "folder"
+            if rules.ignores(each.name, is_folder):
                 continue
-            if also and also.ignores(above + entry.name, entry.kind == "folder"):
+            if extra and extra.hides(above + os.fsencode(entry.name), is_folder):
                 continue
             yield entry
-            if entry.kind == "folder" and (depth is None or level < depth):
+            if is_folder and (depth is None or level < depth):
                 queue.append((f"{entry.name}/", rules.inside(each.name), level + 1))
+
+
+def files_below(rules: Rules) -> Iterator[bytes]:
+    """The files and links below a folder that its rules do not ignore, in no order."""
+    queue = [(b"", rules)]
+    while queue:
+        prefix, rules = queue.pop()
+        try:
+            with os.scandir(rules.folder) as found:
+                entries = list(found)
+        except OSError:
+            continue
+        for each in entries:
+            try:
+                is_folder = each.is_dir(follow_symlinks=False)
+                is_file = each.is_symlink() or each.is_file(follow_symlinks=False)
+            except OSError:
+                continue
+            if not (is_folder or is_file) or rules.ignores(each.name, is_folder):
+                continue
+            name = prefix + os.fsencode(each.name)
+            if is_folder:
+                queue.append((name + b"/", rules.inside(each.name)))
+            else:
+                yield name
+
+
+def ignored_folders(rules: Rules) -> list[bytes]:
+    """Ignored folders of the upper levels, where those that hold much usually are: a walk that
+    only wants what is not ignored need not enter them. Never all that there may be."""
+    found: list[bytes] = []
+    queue = deque([(b"", rules)])
+    room = LOOKED_AT
+    while queue and room > 0:
+        prefix, rules = queue.popleft()
+        with suppress(OSError), os.scandir(rules.folder) as entries:
+            for each in islice(entries, room):
+                room -= 1
+                if not each.is_dir(follow_symlinks=False):
+                    continue
+                name = prefix + os.fsencode(each.name)
+                if rules.ignores(each.name, True):
+                    found.append(name + b"/")
+                else:
+                    queue.append((name + b"/", rules.inside(each.name)))
+    return found
 
 
 def _entry(prefix: str, found: os.DirEntry[str]) -> Entry:

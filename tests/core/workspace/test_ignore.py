@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiro_jupyter.core.workspace.ignore import LINE_LIMIT, rules_from, rules_of
+from shiro_jupyter.core.workspace.ignore import LINE_LIMIT, Extra, rules_of
 
 
 def put(root: Path, files: dict[str, str]) -> None:
@@ -138,11 +138,16 @@ def test_no_rules_file_makes_a_walk_hang(tmp_path: Path) -> None:
     rules = rules_of(tmp_path)
     for number in range(50):
         assert not rules.ignores("a" * 200 + str(number), False)
-    assert rules.ignores("xaxbx", False)
+    assert rules.ignores("xaxbx", False) and rules.ignores("a" * 200 + "b", False)
+    assert rules.ignores("name39999", True)
     assert time.process_time() - began < 5
 
 
 def test_patterns_of_settings_are_held_to_the_same_limits(tmp_path: Path) -> None:
-    rules = rules_from(tmp_path, ["*.csv", "*a*a*a*a*a*ab", *["x"] * LINE_LIMIT, "late"])
-    assert rules.ignores("deep/a.csv", False) and rules.ignores("x", True)
-    assert not rules.ignores("late", False) and not rules.ignores("aaaaaab", False)
+    wild = [f"x{number}*" for number in range(LINE_LIMIT)]
+    extra = Extra(tmp_path, ["*.csv", "[broken", "raw/", *wild, "late*", "plain"])
+    assert extra.hides(b"deep/a.csv", False) and extra.hides(b"plain", True)
+    assert extra.hides(b"a/raw/deep/x", False) and not extra.hides(b"raw", False)
+    assert not extra.hides(b"late", False)
+    assert extra.above(tmp_path) == extra.above(tmp_path.parent) == b""
+    assert extra.above(tmp_path / "a/b") == b"a/b/"

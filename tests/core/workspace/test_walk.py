@@ -4,6 +4,7 @@ import os
 from itertools import islice
 from pathlib import Path
 
+from shiro_jupyter.core.workspace.ignore import Extra
 from shiro_jupyter.core.workspace.walk import Entry, walk
 
 
@@ -15,7 +16,7 @@ def make(root: Path, *names: str) -> None:
 
 
 def names(root: Path, depth: int | None = None) -> list[str]:
-    return [entry.name for entry in walk(root, depth)]
+    return [entry.name for entry in walk(root, Extra(root), depth)]
 
 
 def test_it_goes_breadth_first_and_sorted(tmp_path: Path) -> None:
@@ -30,7 +31,7 @@ def test_entries_say_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "dangling").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe")
-    assert list(walk(tmp_path)) == [
+    assert list(walk(tmp_path, Extra(tmp_path))) == [
         Entry("dangling", "link", target="nowhere"),
         Entry("file", "file", 2),
         Entry("folder", "folder"),
@@ -54,7 +55,7 @@ def test_rules_hold_on_every_level(tmp_path: Path) -> None:
 
 def test_what_cannot_be_opened_is_told_and_the_walk_goes_on(tmp_path: Path) -> None:
     make(tmp_path, "a/x", "b/y")
-    entries = walk(tmp_path)
+    entries = walk(tmp_path, Extra(tmp_path))
     first = list(islice(entries, 2))
     (tmp_path / "a/x").unlink()
     (tmp_path / "a").rmdir()

@@ -1,0 +1,130 @@
+"""The lines of files that a pattern matches: a program of its own, run as a child.
+
+`re` holds the whole process while it matches, for ever where a pattern backtracks; a child can be
+ended, and ends itself after `SECONDS` in one file. It imports nothing that needs more than the
+standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from .paths import OPEN_PLAIN
+from .text import decode
+
+SECONDS = 3.0  # of our own work in one file
+BYTES = 50_000_000  # looked at of one file
+SHOWN = 300  # characters of a line
+BEFORE = 100  # of them before the match
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class TooSlow(Exception):
+    """One file took all the time there is for it."""
+
+
+def main(request: str) -> None:
+    """Reads the request (a line of JSON, then names, each behind a NUL), prints lines of JSON.
+
+    A line is `[name, number, text]` for a hit, `[name, note]` before them, or `[name]` where the
+    pattern took too long in that file, which ends it all.
+    """
+    head, *names = Path(request).read_bytes().split(b"\0")
+    asked = json.loads(head)
+    pattern = re.compile(asked["pattern"], asked["flags"])
+    limit = asked["limit"]
+    reader = Reader(Path.cwd())
+    name = b""
+    try:
+        for name in names:
+            _start_clock()
+            text, note = reader.read(name)
+            hits = list(islice(_hits(text, pattern), limit))
+            if note and (hits or len(names) == 1):
+                _print(name, note)
+            for hit in hits:
+                _print(name, *hit)
+            if not (limit := limit - len(hits)):
+                return
+    except TooSlow:
+        _print(name)
+
+
+def _hits(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """Number and text of each line that matches."""
+    lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    for number, line in enumerate(lines, start=1):
+        if match := pattern.search(line):
+            yield number, cut(line, match.start())
+
+
+def cut(line: str, start: int) -> str:
+    """The part of a line around a match, with what was left out."""
+    if len(line) <= SHOWN:
+        return line
+    first = max(0, min(start - BEFORE, len(line) - SHOWN))
+    left, right = first, len(line) - first - SHOWN
+    before = f"[{left:,} characters cut …] " if left else ""
+    after = f" [… {right:,} characters cut]" if right else ""
+    return f"{before}{line[first : first + SHOWN]}{after}"
+
+
+class Reader:
+    """Opens regular files below a folder, through no link."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.fsencode(root.resolve())
+        self._folders: dict[bytes, bool] = {}
+
+    def read(self, name: bytes) -> tuple[str, str]:
+        """The text of a file, and what is to be said of it."""
+        data = self._bytes(name)
+        text = decode(data)
+        if text is None:
+            return "", "Binary; not searched."
+        if text.encoding.startswith("utf-32"):
+            # ripgrep reads none, and the answer is to be the same with and without it.
+            return "", "UTF-32; not searched."
+        if len(data) == BYTES:
+            return text.text, f"Only its first {BYTES // 1_000_000} MB were searched."
+        return text.text, text.note
+
+    def _bytes(self, name: bytes) -> bytes:
+        path = self._root + b"/" + name
+        folder = path[: path.rfind(b"/")]
+        if folder not in self._folders:
+            self._folders[folder] = os.fsencode(Path(os.fsdecode(folder)).resolve()) == folder
+        if not self._folders[folder]:
+            return b""
+        try:
+            with os.fdopen(os.open(path, OPEN_PLAIN), "rb") as file:
+                is_plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                return file.read(BYTES) if is_plain else b""
+        except OSError:
+            return b""
+
+
+def _print(name: bytes, *rest: Any) -> None:
+    sys.stdout.write(json.dumps([os.fsdecode(name), *rest]) + "\n")
+
+
+def _start_clock() -> None:
+    """`re` looks for signals while it matches, so the exception comes out of the middle of it."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGVTALRM, _ring)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+
+
+def _ring(number: int, frame: object) -> None:
+    raise TooSlow

@@ -1,0 +1,93 @@
+"""Whatever a pattern of Python's matches, ripgrep's finds too."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from shiro_jupyter.core.workspace.matching import Reader, _hits
+from shiro_jupyter.core.workspace.narrowing import narrowed
+from tests.support.programs import where
+
+EXAMPLES = int(os.environ.get("SHIRO_TEST_EXAMPLES", "100"))
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1")
+# What differs most between the two: case beyond ASCII, marks, other blanks and digits, line ends.
+LETTERS = "aAkKsSiIxé̈²ßſıİK١_-. \t\x1c\x0b\r\u2028\u00a0"
+PIECES = st.sampled_from(
+    [
+        *("a", "k", "s", "i", "x", "é", "ß", "ſ", "ı", "İ", "K", "A", "-", " ", r"\.", "ab", "_"),
+        *(".", r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", r"\b", r"\B", "^", "$", r"\A", r"\Z"),
+        *("[a-k]", "[^a]", "[^a-k]", r"[^\s]", r"[^\S]", r"[\w-]", "[é-ÿ]", "[^é]", "[K]", "[^k]"),
+        *("[^i]", "[^\u017f]", r"[\d_]", r"[^\W]", "[a-é]", "[-a]", "{", "a{2}", "k{0}", "}"),
+        *("(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(a|k)", "(a|)", "(?:ab|x)", "(?i:k)", "(?-i:s)"),
+        *("(?>a|s)", "|", "(", ")", "(s)", r"\1", "(?(1)a|s)", r"\r", r"\x1c"),
+    ]
+)
+AFTER = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{1,2}", "{2,}", "*?", "++", "{,1}"])
+PATTERNS = st.lists(st.tuples(PIECES, AFTER).map("".join), min_size=1, max_size=4).map("".join)
+TEXTS = st.lists(st.text(LETTERS, max_size=8), min_size=1, max_size=3).map("\n".join)
+
+
+def ripgrep(folder: Path, pattern: str) -> set[str]:
+    done = subprocess.run(
+        [where("rg"), "--no-config", "--text", "--null", "-l", "-e", pattern, "./"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), (pattern, done.stderr)
+    return {name.removeprefix("./") for name in done.stdout.decode().split("\0") if name}
+
+
+@settings(max_examples=EXAMPLES)
+@given(PATTERNS, st.lists(TEXTS, min_size=1, max_size=5), st.booleans(), st.booleans())
+def test_ripgrep_names_every_file_that_matches(
+    pattern: str, texts: list[str], fold: bool, ascii_only: bool
+) -> None:
+    flags = (re.I if fold else 0) | (re.A if ascii_only else 0)
+    try:
+        compiled = re.compile(pattern, flags)
+    except re.error:
+        assume(False)
+    narrow = narrowed(pattern, flags)
+    assume(narrow is not None)
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base).resolve()
+        for number, text in enumerate(texts):
+            for encoding in ENCODINGS:
+                data = text.encode(encoding, errors="ignore")
+                (folder / f"{number}-{encoding}").write_bytes(data)
+        reader = Reader(folder)
+        matched = {
+            path.name
+            for path in folder.iterdir()
+            if list(_hits(reader.read(path.name.encode())[0], compiled))
+        }
+        assert matched <= ripgrep(folder, narrow or "")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "narrow"),
+    [
+        ("word7", r"\x77\x6f\x72\x64\x37"),
+        (r"\bdef f\(", r"(?:)\x64\x65\x66\x20\x66\x28"),
+        ("^a$", r"(?:^|\r|\xef\xbb\xbf)(?:)\x61(?:)(?:$|\r)"),
+        ("(?i)a", r"(?:[\x41\x61])"),
+        ("é", r"[\x80-\xff]{1,4}"),
+        ("a.b", r"\x61[\x00-\x09\x0b-\x7f\x80-\xff]{1,4}\x62"),
+        ("a{500}", r"\x61{100,}"),
+    ],
+)
+def test_it_stays_as_narrow_as_it_can(pattern: str, narrow: str) -> None:
+    assert narrowed(pattern, 0) == "(?-u)" + narrow
+
+
+def test_what_no_line_holds_is_left_to_the_matcher() -> None:
+    assert narrowed(r"a\nb", 0) is None

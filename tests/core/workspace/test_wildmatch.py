@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from shiro_jupyter.core.workspace.wildmatch import ALTERNATIVES, NameGlob, wildmatch
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "other"),
+    [
+        ("*.py", ["a.py", "b/c.py", ".py"], ["a.pyc", "py"]),
+        ("src/*.py", ["src/a.py"], ["a.py", "src/b/a.py", "x/src/a.py"]),
+        ("./src/*.py", ["src/a.py"], ["a.py"]),
+        ("/a.py", ["a.py"], ["b/a.py"]),
+        ("src/**/*.py", ["src/a.py", "src/b/c/a.py"], ["a.py", "src/a.pyc"]),
+        ("**/test_*.py", ["test_a.py", "b/test_a.py"], ["b/a_test_a.py"]),
+        ("src/", ["src/a", "src/b/c"], ["src", "a/src/b"]),
+        ("**", ["a", "b/c"], []),
+        ("*.{ts,tsx}", ["a.ts", "b/a.tsx"], ["a.t", "a.ts,tsx"]),
+        ("{a,b/{c,d}}.py", ["a.py", "b/c.py", "b/d.py"], ["c.py", "b/x.py"]),
+        ("{a}.py", ["{a}.py"], ["a.py"]),
+        ("[!a-c]?.py", ["dx.py"], ["ax.py", "d.py"]),
+        ("\\[a\\].py", ["[a].py"], ["a.py"]),
+    ],
+)
+def test_globs_fit_as_people_mean_them(pattern: str, fitting: list[str], other: list[str]) -> None:
+    glob = NameGlob(pattern)
+    assert [name for name in fitting + other if glob.fits(name.encode())] == fitting
+
+
+def test_only_forms_that_all_programs_read_alike_are_handed_on() -> None:
+    assert NameGlob("src/**/*.{ts,tsx}").plain == ("src/**/*.tsx", "src/**/*.ts")
+    for pattern in ("a**b/c", "[ab]", "a?", "a b", "a\\*", "é", "{a,[b]}"):
+        assert NameGlob(pattern).plain == ()
+
+
+def test_what_is_no_glob_is_said_with_the_way_on() -> None:
+    with pytest.raises(ValueError, match=r"No name can fit 'a\['; put a \\ before a \["):
+        NameGlob("a[")
+    with pytest.raises(ValueError, match=f"over {ALTERNATIVES} alternatives; give fewer"):
+        NameGlob("{a,b}" * 20)
+
+
+@pytest.mark.parametrize("path", [False, True])
+@pytest.mark.parametrize(
+    "pattern", [b"*a" * 40 + b"b", b"**/a*a*/" * 30 + b"b", b"a**/" * 30 + b"[b-]", b"*?" * 60]
+)
+def test_no_pattern_takes_a_time_that_grows_with_its_stars(pattern: bytes, path: bool) -> None:
+    fits = wildmatch(pattern, path=path)
+    assert fits
+    began = time.process_time()
+    for name in (b"a" * 4_000, b"a/" * 2_000 + b"a"):
+        assert fits.match(name + b"c") is None or pattern.endswith(b"?")
+    assert time.process_time() - began < 1
