@@ -17,6 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from shiro_jupyter.core.errors import UsageError
+from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.workspace.project import Project
 from shiro_jupyter.kernel.rerun import KEPT, Answers, Cell, Recorded, Runs, cell_of
 from tests.support.kernels import ROOT, Kernel, running_kernel
@@ -47,6 +48,17 @@ def cell(name: str, sent: float, started: float, request: str = "") -> Cell:
 
 
 # -- what is recorded ---------------------------------------------------------------------------
+
+
+def test_what_is_recorded_holds_no_secret(tmp_path: Path) -> None:
+    answers = Answers(tmp_path, Project(tmp_path), Redactor(["plain-old-word"]))
+    answers.add(Recorded("k", "", "", "try plain-old-word", "it is plain-old-word", "now"))
+    assert b"plain-old-word" not in answers.path.read_bytes()
+    found = answers.find("k")
+    assert found and (found.prompt, found.answer) == (
+        "try [redacted: key]",
+        "it is [redacted: key]",
+    )
 
 
 def test_an_answer_belongs_to_its_cell(runs: Runs) -> None:

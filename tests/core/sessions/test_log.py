@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from shiro_jupyter.core import events
 from shiro_jupyter.core.errors import StorageError
 from shiro_jupyter.core.events import Usage
+from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.sessions.log import Opened, load_session, open_session, read_log, records_of
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.core.transcript import Assistant, Call, Item, Reasoning, Result, User
@@ -81,6 +82,22 @@ def test_what_the_model_has_read_of_others_is_known_when_it_is_resumed(desk: Des
     opened.log.record({"set": "tainted", "value": 7})
     opened.log.flush()
     assert desk.load(opened.log.path).session.tainted == {"network"}
+
+
+def test_a_key_in_use_is_taken_out_whatever_its_shape(desk: Desk) -> None:
+    redactor, told = Redactor(), desk.told.append
+    project = Project(desk.folder.parent)
+    opened = open_session(
+        desk.folder, project=project, clock=desk.clock, tell=told, redacted=redactor
+    )
+    redactor.keys = ["plain-old-word"]  # known from the first turn on
+    opened.session.append(User("use plain-old-word", 1))
+    opened.log.flush()
+    again = load_session(opened.log.path, clock=desk.clock, tell=told, redacted=redactor)
+    again.session.append(User("again plain-old-word", 2))
+    again.log.flush()
+    stored = opened.log.path.read_text()
+    assert "plain-old-word" not in stored and stored.count("[redacted: key]") == 3
 
 
 def filled(desk: Desk) -> Opened:

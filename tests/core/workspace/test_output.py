@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.workspace import output
-from shiro_jupyter.core.workspace.output import HeadAndTail, Output
+from shiro_jupyter.core.workspace.output import HeadAndTail, News, Output
 
 
 @given(st.lists(st.text(max_size=20), max_size=30), st.integers(2, 60))
@@ -40,6 +41,49 @@ def test_text_cut_at_any_byte_streams_whole(text: str, data: st.DataObject) -> N
         return heard.text()
 
     assert asyncio.run(run()) == "".join(seen) == text
+
+
+SECRET = "sk-" + "proj-abcDEF123456ghiJKL789012"
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_a_secret_is_in_no_part_of_it_wherever_it_is_cut(tmp_path: Path, size: int) -> None:
+    """Neither live, nor at the ends that are kept, nor in the file; bytes that are no text stay."""
+    raw = b"\xff\xfe" + f"{SECRET}\n".encode() * 20 + b"\x80 end"
+    clean = raw.replace(SECRET.encode(), b"[redacted: API key]")
+    seen: list[str] = []
+
+    async def run() -> tuple[str, str]:
+        heard = Output(60, tmp_path / "a/out.txt", seen.append, Redactor().stream)
+        news = News(60, tmp_path / "a/news.txt", Redactor().stream)
+        looks = []
+        for start in range(0, len(raw), size):
+            heard.feed(raw[start : start + size])
+            heard._flush()
+            news.feed(raw[start : start + size])
+            looks.append(news.look())
+        heard.close()
+        news.close()
+        return heard.text(), "".join([*looks, news.look()])
+
+    text, looked = asyncio.run(run())
+    for name in ("out", "news"):
+        assert (tmp_path / f"a/{name}.txt").read_bytes() == clean
+    for told in (text, looked, "".join(seen)):
+        assert "sk-" not in told and told.endswith("end")
+    assert looked.replace("�", "") == "".join(seen).replace("�", "")
+
+
+def test_a_line_begun_is_shown_before_it_ends(tmp_path: Path) -> None:
+    async def run() -> None:
+        seen: list[str] = []
+        heard = Output(60, tmp_path / "out.txt", seen.append, Redactor().stream)
+        heard.feed(b"50 % ...")
+        heard._flush()
+        assert seen == ["50 % ..."]
+        heard.close()
+
+    asyncio.run(run())
 
 
 def test_a_file_ends_at_its_limit_and_that_is_told(
