@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shutil
 import sys
 import threading
 import time
 import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -229,6 +232,25 @@ def test_a_change_of_the_environment_shows_in_the_next_child(tmp_path: Path) -> 
     assert asyncio.run(sh(processes, "echo $AWS_PROFILE", tmp_path)).output == "later\n"
 
 
+def program(name: str, command: str, said: str) -> Any:
+    missing = pytest.mark.skipif(not shutil.which(name), reason=f"{name} is not installed")
+    return pytest.param(command, said, marks=missing)
+
+
+NPM = {
+    "name": "absent-tool",
+    "dist-tags": {"latest": "1.0.0"},
+    "versions": {
+        "1.0.0": {
+            "name": "absent-tool",
+            "version": "1.0.0",
+            "bin": "a.js",
+            "dist": {"tarball": "http://127.0.0.1:9/a.tgz", "shasum": "0" * 40},
+        }
+    },
+}
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -246,22 +268,39 @@ def test_a_change_of_the_environment_shows_in_the_next_child(tmp_path: Path) -> 
         ("python -c 'input(\"password: \")'", "EOFError"),
         ("python -c 'import getpass; getpass.getpass()'", "EOFError"),
         ("pip uninstall no-such-package-here", "not installed"),
+        ("printf 'which one? '; read -r answer || echo; echo no answer", "no answer"),
+        program("npx", "npx --registry http://127.0.0.1:PORT/npm absent-tool", "no YES option"),
+        program(
+            "ssh-keygen",
+            "ssh-keygen -q -t ed25519 -N secret -f key; ssh-keygen -y -f key",
+            "incorrect passphrase",
+        ),
+        program(
+            "ssh-keygen", "touch key; ssh-keygen -t ed25519 -N '' -f key; echo over", "y/n)? over"
+        ),
+        program(
+            "gpg",
+            "mkdir -m 700 g; touch a; GNUPGHOME=$PWD/g gpg --no-autostart -c a",
+            "encryption of 'a' failed",
+        ),
     ],
 )
 def test_what_would_ask_fails_fast_in_its_own_words(
     processes: Processes, tmp_path: Path, command: str, said: str
 ) -> None:
     async def run() -> Completed:
-        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(
-                b'HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm="x"\r\n'
-                b"Content-Length: 0\r\nConnection: close\r\n\r\n"
-            )
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            request = await reader.readuntil(b"\r\n\r\n")
+            answer = b'401 No\r\nWWW-Authenticate: Basic realm="x"', b""
+            if b" /npm/" in request:
+                answer = b"200 Yes\r\nContent-Type: application/json", json.dumps(NPM).encode()
+            head, body = answer
+            length = f"Content-Length: {len(body)}".encode()
+            writer.write(b"HTTP/1.1 %b\r\n%b\r\nConnection: close\r\n\r\n" % (head, length) + body)
             await writer.drain()
             writer.close()
 
-        server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
         async with server:
             port = str(server.sockets[0].getsockname()[1])
             return await sh(processes, command.replace("PORT", port), tmp_path)
@@ -506,3 +545,16 @@ def test_a_cancelled_capture_has_ended_what_it_started(
         assert gone(tmp_path / "pid")
 
     asyncio.run(cancelled())
+
+
+def test_a_capture_that_is_cancelled_before_it_waits_leaves_nothing_open(
+    processes: Processes, tmp_path: Path
+) -> None:
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(caught(processes, "import time; time.sleep(300)", tmp_path))
+        asyncio.get_running_loop().call_soon(task.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert not psutil.Process().children()
