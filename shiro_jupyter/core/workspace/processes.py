@@ -22,7 +22,7 @@ from ..errors import ToolFailed
 from .jobs import FIRST, Job, Jobs
 from .output import Filter, Output, Unfiltered
 from .pipes import READ_SIZE, follow
-from .threads import in_thread, settled
+from .threads import begun, in_thread, settled
 from .trees import MARK, Child, end_trees, family, groups_of, pipe_name
 
 # Our own keys never reach a child; a host adds the names that the person lists.
@@ -179,9 +179,9 @@ class Processes:
         """
         child = self._start(command, cwd, environment, self._next_mark(), PIPE, PIPE)
         assert child.popen.stdout and child.popen.stderr
-        printed = asyncio.ensure_future(in_thread(_head, child.popen.stdout, limit + 1))
-        errors = asyncio.ensure_future(in_thread(_head, child.popen.stderr, READ_SIZE))
-        exited = asyncio.ensure_future(in_thread(child.wait))
+        printed = begun(_head, child.popen.stdout, limit + 1)
+        errors = begun(_head, child.popen.stderr, READ_SIZE)
+        exited = begun(child.wait)
         output = b""
         try:
             async with asyncio.timeout(timeout):
@@ -195,7 +195,7 @@ class Processes:
         finally:
             if exited.done():
                 self._children.discard(child)
-            elif await settled(asyncio.ensure_future(in_thread(self.end, child))):
+            elif await settled(begun(self.end, child)):
                 raise asyncio.CancelledError
 
     async def start_job(self, command: str, *, cwd: Path) -> Job:

@@ -20,6 +20,11 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     dead file server can hold up neither an interrupt nor the kernel's exit, as the threads of
     asyncio's own pool would.
     """
+    return await begun(work, *args, **kwargs)
+
+
+def begun(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+    """The outcome of `work`, which has begun on such a thread, whoever is cancelled."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
     context = contextvars.copy_context()
@@ -38,7 +43,7 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
             loop.call_soon_threadsafe(settle, set_outcome, outcome)
 
     threading.Thread(target=body, name="shiro-work", daemon=True).start()
-    return await future
+    return future
 
 
 async def settled(task: asyncio.Future[Any], seconds: float | None = None) -> bool:
