@@ -18,10 +18,13 @@ from typing import Any
 from . import events
 from .approvals import refusal_of
 from .context.prompt import tail_text
+from .context.prune import Pruner, shown
 from .errors import ModelMendable, OurFault, ShiroError, UserMendable
 from .events import Answer, Event, Question, TurnEnded, TurnOutcome
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
+from .models.profiles import Profile
+from .models.room import room_for_items
 from .policy.gate import Gate
 from .policy.secrets import redact
 from .sessions.session import Session
@@ -91,6 +94,7 @@ class Agent:
         self._running: Running | None = None
         self._waited = 0.0  # seconds of the turn that the person took to answer
         self._seen = Seen()
+        self._pruner = Pruner()
 
     # -- what a host calls ---------------------------------------------------------------
 
@@ -215,6 +219,7 @@ class Agent:
             turn=turn.number,
             step=step,
         )
+        request = self._fitted(request, client.profile, turn)
         heard: list[str] = []
         turn.heard = False
         finished: Finished | None = None
@@ -248,6 +253,15 @@ class Agent:
         if notice := ENDED_EARLY.get(finished.reason, silent):
             self.emit(events.Notice(notice, "warning"))
         return calls
+
+    def _fitted(self, request: Request, profile: Profile, turn: Turn) -> Request:
+        """The request with as much of the conversation as the model's window takes."""
+        items = self.session.items
+        before = self._pruner.size(items)
+        if self._pruner.prune(items, room_for_items(request, profile)) and not turn.pruned:
+            turn.pruned = True
+            self.emit(events.Compacted(before, self._pruner.size(items)))
+        return replace(request, items=shown(items, self._pruner.cut))
 
     # -- one call ------------------------------------------------------------------------
 

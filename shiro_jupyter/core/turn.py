@@ -84,6 +84,7 @@ class Turn:
     malformed: int = 0
     repeats: Repeats = field(default_factory=Repeats)
     heard: bool = False  # text of the step at hand has been shown
+    pruned: bool = False  # the person has been told
     uncounted: float = 0.0  # seconds spent in tools and waiting for the person
 
     def time_left(self, limits: Limits, now: float) -> float:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shiro_jupyter.core import events
 from shiro_jupyter.core.agent import NOT_BEGUN
+from shiro_jupyter.core.context.tokens import estimate_item
 from shiro_jupyter.core.errors import (
     EndpointBusy,
     EndpointRefused,
@@ -523,6 +524,33 @@ def test_a_model_that_goes_in_circles_is_told_and_then_stopped(
     assert len(results) == 4 * len(round_) + 1
     told = [at // len(round_) + 1 for at, text in enumerate(results) if "do something else" in text]
     assert told == [3] * len(round_) + [4] * len(round_)
+
+
+def test_a_long_conversation_is_cut_to_the_window_and_kept_whole(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    for name in "abcdefgh":
+        (tmp_path / "project" / f"{name}.txt").write_text(f"{name} 1 2 3 4\n" * 220)
+    stage, (first, second) = play(
+        tmp_path,
+        *(calls(f"{name}.txt") for name in "abcdefgh"),
+        Step("Read."),
+        Step("Hello."),
+        prompts=("read all", "hello"),
+        window=24_000,
+    )
+    assert (first.outcome, second.outcome) == ("answered", "answered")
+    (compacted,) = stage.of(events.Compacted)
+    assert 0 < compacted.after < 14_000 < compacted.before
+    sizes = [sum(map(estimate_item, each.items)) for each in stage.model.requests]
+    assert max(sizes) < 18_000
+    results = [item for item in stage.session.items if isinstance(item, Result)]
+    assert all("1 2 3 4" in result.text for result in results)
+    sent = [item.text for item in stage.model.requests[-1].items if isinstance(item, Result)]
+    assert "no longer shown; call read_file again" in sent[0] and sent[-1] == results[-1].text
+    # What is cached stays so but for the one cut.
+    pairs = zip(stage.model.requests, stage.model.requests[1:], strict=False)
+    broken = [later.items[: len(one.items)] != one.items for one, later in pairs]
+    assert broken.count(True) == 1
 
 
 class Poll(Tool[Parameters]):

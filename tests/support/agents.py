@@ -15,6 +15,7 @@ from shiro_jupyter.core.agent import Agent
 from shiro_jupyter.core.context.repair import repaired
 from shiro_jupyter.core.events import Answer, Event, Question, TurnEnded
 from shiro_jupyter.core.models.base import ModelClient
+from shiro_jupyter.core.models.profiles import Profile
 from shiro_jupyter.core.models.scripted import ScriptedModel, Step
 from shiro_jupyter.core.policy.gate import Gate
 from shiro_jupyter.core.questions import Questions
@@ -66,13 +67,14 @@ class Stage:
     tools: Sequence[Tool[Any]] = field(default_factory=tools_for)
     limits: Limits = field(default_factory=Limits)
     on_event: Callable[[Event], None] = lambda event: None
+    window: int = 0
 
     def __post_init__(self) -> None:
         self.root.mkdir(exist_ok=True)
         self.clock = MadeClock()
         self.events: list[Event] = []
         self.asked: list[Question] = []
-        self.model = ScriptedModel(self.steps)
+        self.model = ScriptedModel(self.steps, Profile("scripted", window=self.window))
         self.processes = Processes(os.environ, self.root.parent / "outputs")
         self.questions = Questions(self.emit, [self._person] if self.person else [])
         self.agent = Agent(

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shiro_jupyter.core.context.prune import KEPT_STEPS, Cut, Pruner, shown
+from shiro_jupyter.core.context.render import chat_messages, response_items
+from shiro_jupyter.core.context.tokens import estimate_item
+from shiro_jupyter.core.transcript import Assistant, Call, Item, Note, Reasoning, Result, User
+from tests.support.transcripts import healthy
+
+
+def turn(number: int, steps: int = 3, result: str = "x " * 400, thought: str = "") -> list[Item]:
+    items: list[Item] = [User(f"question {number}", number)]
+    for step in range(1, steps + 1):
+        if thought:
+            items.append(Reasoning(thought, number, step, f"rs_{number}_{step}", "sealed"))
+        call = f"call_{number}_{step}"
+        items += [Call(call, "read_file", '{"path": "a"}', number, step, f"fc_{number}_{step}")]
+        items += [Result(call, "ok", result, number, step)]
+    return [*items, Assistant(f"answer {number}", number, steps + 1)]
+
+
+def size(items: tuple[Item, ...]) -> int:
+    return sum(map(estimate_item, items))
+
+
+def test_what_fits_is_shown_as_it_is() -> None:
+    items = turn(1)
+    pruner = Pruner()
+    assert not pruner.prune(items, 100_000)
+    assert shown(items, pruner.cut) == tuple(items)
+
+
+def test_old_results_go_first_and_their_calls_stay() -> None:
+    items = [*turn(1), *turn(2), *turn(3)]
+    pruner = Pruner()
+    room = int(pruner.size(items) * 0.9)
+    assert pruner.prune(items, room)
+    cut = shown(items, pruner.cut)
+    assert pruner.size(items) == size(cut) <= room * 0.8
+    assert [type(item) for item in cut] == [type(item) for item in items]
+    stubs = [at for at, item in enumerate(cut) if item != items[at]]
+    results = [at for at, item in enumerate(items) if isinstance(item, Result)]
+    assert stubs == results[: len(stubs)] and 0 < len(stubs) <= len(results) - KEPT_STEPS + 1
+    assert cut[stubs[0]] == Result(
+        "call_1_1", "ok", "[800 characters, no longer shown; call read_file again if you need them]",
+        1, 1,
+    )  # fmt: skip
+
+
+def test_then_the_reasoning_of_earlier_turns_and_the_ids_beside_it() -> None:
+    items = [*turn(1, result="x", thought="long " * 300), *turn(2, result="x", thought="short")]
+    pruner = Pruner()
+    assert pruner.prune(items, 600)
+    assert pruner.cut.turns == 0
+    cut = shown(items, pruner.cut)
+    assert [item.text for item in cut if isinstance(item, Reasoning)] == ["short"] * 3
+    assert [item.provider_id for item in cut if isinstance(item, Call)] == ["", "", ""] + [
+        f"fc_2_{step}" for step in (1, 2, 3)
+    ]
+
+
+def test_then_earlier_turns_whole_with_a_line_that_says_so() -> None:
+    items = [item for number in range(1, 9) for item in turn(number, 1, result="x")]
+    pruner = Pruner()
+    room = pruner.size(items) // 2
+    assert pruner.prune(items, room)
+    first, second, *_ = cut = shown(items, pruner.cut)
+    assert isinstance(first, Note) and isinstance(second, User)
+    assert first.text == f"[Turns 1 to {second.turn - 1} are no longer shown.]"
+    assert cut[-5:] == tuple(items[-5:])
+    assert size(cut) <= room
+
+
+def test_the_newest_step_stays_however_small_the_room_is() -> None:
+    items = [*turn(1), *turn(2)]
+    pruner = Pruner()
+    pruner.prune(items, 1)
+    assert pruner.size(items) > 1
+    cut = shown(items, pruner.cut)
+    assert cut[1] == User("question 2", 2) and isinstance(cut[0], Note)
+    assert not pruner.prune(items, 1)  # nothing more is to be had
+
+
+@pytest.mark.parametrize("steps", [200])
+def test_many_small_results_that_fit_all_stay(steps: int) -> None:
+    items = turn(1, steps, result="ok")
+    pruner = Pruner()
+    assert not pruner.prune(items, pruner.size(items))
+    assert sum(isinstance(item, Call) for item in shown(items, pruner.cut)) == steps
+    bulky = turn(1, steps, result="x " * 4_000)
+    pruner = Pruner()
+    assert pruner.prune(bulky, 60_000)
+    assert pruner.size(bulky) <= 60_000
+    assert sum(isinstance(item, Call) for item in shown(bulky, pruner.cut)) == steps
+
+
+@given(healthy(), healthy(), st.integers(1, 400))
+def test_a_cut_only_moves_on_and_what_comes_later_extends_what_was_sent(
+    before: list[Item], after: list[Item], room: int
+) -> None:
+    pruner = Pruner()
+    moved = pruner.prune(before, room)
+    cut = pruner.cut
+    assert moved == (cut != Cut())
+    sent = shown(before, cut)
+    assert size(sent) == pruner.size(before)
+    assert shown([*before, *after], cut)[: len(sent)] == sent
+    pruner.prune([*before, *after], room)
+    assert (pruner.cut.turns, pruner.cut.results, pruner.cut.reasoning) >= (cut.turns, 0, 0)
+    assert all(now >= was for now, was in zip(vars(pruner.cut).values(), vars(cut).values()))  # noqa: B905
+    if before:
+        assert chat_messages("system", sent, "tail")
+        assert response_items(sent, "tail")
