@@ -80,7 +80,7 @@ CHANGED = ("a.py", "b.txt", "c.more", "d.md")
 
 @dataclass(frozen=True)
 class Hostile:
-    """`root` is the project; the first commit is signed, the second one lacks a file's content.
+    """`root` is the project. The last commit is signed; the file `HEAD~2:lost.dat` is missing.
 
     Of `CHANGED`, all of the old size, the second line has changed; so has a file of `inner`.
     """
@@ -169,6 +169,9 @@ def _commits(made: Hostile) -> None:
     lost = git(root, "rev-parse", "HEAD:lost.dat")
     git(root, "rm", "-q", "lost.dat")
     git(root, "commit", "-q", "-m", "third")
+    (root / "last.md").touch()
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "last")
     (root / ".git/objects" / lost[:2] / lost[2:]).unlink()
     # A signed one on top, which a signature program would be asked about.
     head, _, message = git(root, "cat-file", "commit", "HEAD").partition("\n\n")

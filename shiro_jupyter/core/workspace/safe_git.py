@@ -31,11 +31,11 @@ _SETTINGS = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
     "core.quotePath=false",
+    "diff.autoRefreshIndex=false",  # else a diff writes the index, and runs what is hooked to that
     "fetch.bundleURI=",
     "log.showSignature=false",
     "safe.bareRepository=explicit",
     # Files that git would read wherever they are, a pipe or a device too.
-    "blame.ignoreRevsFile=",
     f"diff.orderFile={os.devnull}",
     "log.mailmap=false",
     "mailmap.blob=",

@@ -24,7 +24,7 @@ EVERYDAY = {
 @posix
 def test_plain_git_runs_the_helpers_of_the_fixture(tmp_path: Path) -> None:
     made = hostile(tmp_path / "x", PROGRAMS)
-    for command in ("status", "diff", "log -1", "show HEAD~1:lost.dat"):
+    for command in ("status", "diff", "log -1", "show HEAD~2:lost.dat"):
         _plain(made.root, *command.split())
     for command in ("status", "diff", "diff d.md", "diff --no-ext-diff"):
         without = ("-c", "filter.process.process=", "-c", "filter.process.required=false")
