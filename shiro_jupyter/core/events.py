@@ -42,6 +42,7 @@ class Question:
 
     `preview` shows what will happen (the command, the code, the diff); `digest` binds an answer
     to exactly that. `choices` are the answers offered; an `ask` question also takes free text.
+    `grant` says what an approval for the session covers, where that is more than what is shown.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Question:
     preview: str = ""
     choices: tuple[str, ...] = ()
     digest: str = ""
+    grant: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,8 +155,12 @@ class NotesChanged:
 
 @dataclass(frozen=True)
 class MemoryChanged:
+    """`text` is what stands there now, empty where a memory was forgotten; `old` is what it took
+    the place of, or what was forgotten."""
+
     scope: str
     text: str
+    old: str = ""
 
 
 @dataclass(frozen=True)

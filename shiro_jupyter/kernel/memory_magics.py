@@ -56,15 +56,16 @@ def remember_line(
             f"Not recorded: {close.id} says “{close.text}”. Begin with --replaces {close.id} to "
             "put the new text in its place, or with --keep-both where both are true."
         ) from None
-    entry = done.entry
-    if not done.stored:
-        said = f"Already recorded: [{entry.stamp}] ({entry.kind}) {entry.said}"
-        return visible(f"{said}\n  in {place(memory, memory.path(scope))}"), None
+    entry, old = done.entry, done.replaced
     label = entry.kind if scope == "project" else f"{entry.kind} about you, for all projects"
-    lines = [f"Remembered as {label}: {entry.said}", f"  in {place(memory, memory.path(scope))}"]
-    lines += [f"  in place of: {done.replaced.said}"] if done.replaced else []
+    said = f"Remembered as {label}:"
+    if not done.stored:
+        said = f"Already recorded: [{entry.stamp}] ({entry.kind})"
+    lines = [f"{said} {entry.said}", f"  in {place(memory, memory.path(scope))}"]
+    lines += [f"  in place of: {old.said}"] if old else []
     lines += [f"  {note}" for note in done.notes]
-    return visible("\n".join(lines)), MemoryChanged(scope, entry.text)
+    changed = MemoryChanged(scope, entry.text, old.text if old else "")
+    return visible("\n".join(lines)), changed if done.stored or old else None
 
 
 def recall_line(memory: Memory, text: str, tables: About | None = None) -> Said:
@@ -94,7 +95,7 @@ def forget_line(memory: Memory, text: str) -> tuple[str, Event]:
     gone = memory.forget(rest, "global" if is_global else None)
     again = f" ({gone.lines} lines said so)" if gone.lines > 1 else ""
     said = f"Forgotten: {gone.entry.said}{again}\n  from {place(memory, gone.path)}"
-    return visible(said), MemoryChanged(gone.scope, gone.entry.text)
+    return visible(said), MemoryChanged(gone.scope, "", gone.entry.text)
 
 
 def is_history(text: str, lines: int) -> bool:

@@ -3,15 +3,17 @@ the instructions beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..core.context.quoting import quoted
 from ..core.errors import StorageError
 from ..core.memory.block import TAINT, shown
 from ..core.memory.found import Found
-from ..core.memory.index import STAMP, Entry
+from ..core.memory.index import STAMP, Entry, Index
 from ..core.memory.signal import TaskSignal
-from ..core.memory.store import Memory
+from ..core.memory.since import gone, replaced
+from ..core.memory.store import SCOPES, Memory
 from ..core.notes.budget import Ask
 from ..core.notes.store import Notes
 from ..core.sessions.running import Running
@@ -27,7 +29,7 @@ from .memory_tables import of_others
 from .session_instructions import SessionInstructions
 from .task_signal import about, tables_of, task_signal
 
-LATER = 10  # memories of a session that are told at each step, the newest
+LATER = 10  # memories of a kind that are told at each step, the newest
 
 
 class SessionMemory:
@@ -52,6 +54,7 @@ class SessionMemory:
         self._begun = ""  # when the block was built
         self._begun_here: set[str] = set()  # sessions
         self._shown: tuple[Entry, ...] = ()
+        self._recalled: dict[Entry, None] = {}  # it stays in the transcript
         self._session = Session()
         self.notes = self._notes(self._session)
 
@@ -71,13 +74,13 @@ class SessionMemory:
         """Those of the memory are there where it is `on`."""
         memory = self.memory
         remember = Remember(memory, lambda text: self.about(text, "agent"))
-        durable = (remember, Recall(memory, self.tables), Forget(memory)) if on else ()
+        durable = (remember, Recall(memory, self.tables, self._told), Forget(memory)) if on else ()
         return (*durable, SessionNotes(self.notes, self._answer))
 
     def begin(self, session: Session, prompt: str, *, on: bool) -> str:
         """The block that every request of the session carries, empty where memory is not `on`."""
         self.notes, self._session = self._notes(session), session
-        self._on, self._notices = on, ()
+        self._on, self._notices, self._recalled = on, (), {}
         self._running.begin(session.id)
         self._begun_here.add(session.id)
         if not on:
@@ -113,10 +116,9 @@ class SessionMemory:
             self._running.end(session)
 
     def later(self) -> str:
-        """What is to be told at each step: memories since the block was built, the note."""
-        parts = []
-        if self._on and (fresh := [shown(entry) for entry in self._fresh()][:LATER]):
-            parts += ["Recorded since the session began:", *fresh]
+        """What is to be told at each step: what became of memories since the block was built, the
+        note."""
+        parts = self._changes() if self._on else []
         try:
             if kept := self.notes.active():
                 parts.append(f"This session's note is {kept.path.name}; session_notes shows it.")
@@ -124,13 +126,35 @@ class SessionMemory:
             pass
         return "\n".join(parts)
 
-    def _fresh(self) -> list[Entry]:
+    def _changes(self) -> list[str]:
+        """Of what the model was told, what holds no more; and what is new. Words of others are not
+        told here: they would come in without a notice."""
         try:
-            found = self.memory.entries()
+            now = {scope: self.memory.index(scope) for scope in SCOPES}
         except StorageError:
             return []
-        since = [each.entry for each in found if each.own_line and each.entry.stamp >= self._begun]
-        return [entry for entry in since if entry not in self._shown]
+        own = {*now["global"].entries, *self._own_entries(now["project"])}
+        told = dict.fromkeys((*self._shown, *self._recalled))
+        lost = gone(told, [entry for index in now.values() for entry in index.entries])
+        fresh = [each for each in own if each.stamp >= self._begun and each not in self._shown]
+        fresh.sort(key=lambda each: each.stamp, reverse=True)
+        news = replaced(lost, self.memory.swaps, own)
+        withdrawn = [shown(entry) for entry in lost if entry not in news]
+        swapped = [f"{shown(old)} → {quoted(new.pointed)}" for old, new in news.items()]
+        recorded = [shown(each) for each in fresh if each not in news.values()]
+        return [
+            *_told("Withdrawn since the session began, no longer to be relied on:", withdrawn),
+            *_told("Replaced since the session began, old → new:", swapped),
+            *_told("Recorded since the session began:", recorded),
+        ]
+
+    def _own_entries(self, index: Index) -> list[Entry]:
+        own = self.memory.own.known()
+        found = zip(index.entries, index.memory_lines(), strict=True)
+        return [entry for entry, line in found if own(line)]
+
+    def _told(self, found: Iterable[Found]) -> None:
+        self._recalled |= dict.fromkeys(each.entry for each in found)
 
     def _unaccepted(self) -> list[Found]:
         try:
@@ -146,3 +170,9 @@ class SessionMemory:
             alive=self._running.runs,
             record=lambda record: session.record(record),
         )
+
+
+def _told(heading: str, lines: Sequence[str]) -> list[str]:
+    more = len(lines) - LATER
+    rest = [f"and {more} more; recall finds what there is"] if more > 0 else []
+    return [heading, *lines[:LATER], *rest] if lines else []

@@ -232,8 +232,8 @@ class TurnState:
         match event:
             case e.Notice(text):
                 self.notes.append(text)
-            case e.MemoryChanged(scope, text):
-                self.notes.append(f"Remembered ({scope}): {text}")
+            case e.MemoryChanged():
+                self.notes.append(memory_line(event))
             case e.NotesChanged():
                 self.notes.append("Session notes updated.")
             case e.Compacted(before, after):
@@ -325,9 +325,19 @@ def tokens(usage: Usage) -> str:
     return f"{usage.input:,} in, {usage.output:,} out" if usage.input or usage.output else ""
 
 
+def memory_line(changed: e.MemoryChanged) -> str:
+    if not changed.text:
+        return f"Forgot ({changed.scope}): {changed.old}"
+    instead = f", in place of: {changed.old}" if changed.old else ""
+    return f"Remembered ({changed.scope}): {changed.text}{instead}"
+
+
 def choice_label(question: e.Question, choice: str) -> str:
     """What stands on the button of a choice."""
-    return APPROVAL_LABELS.get(choice, choice) if question.kind == "approval" else choice
+    if question.kind != "approval":
+        return choice
+    covers = f" ({question.grant})" if choice == e.ALLOW_SESSION and question.grant else ""
+    return APPROVAL_LABELS.get(choice, choice) + covers
 
 
 def choices_line(question: e.Question) -> str:

@@ -131,8 +131,8 @@ def test_forget_answers_what_went(memory: Memory) -> None:
         forget_line(memory, "prefer")
     said, event = forget_line(memory, "nextest")
     assert said.startswith("Forgotten: always use cargo nextest")
-    assert event == MemoryChanged("project", "always use cargo nextest")
-    assert forget_line(memory, "--global prefer")[1] == MemoryChanged("global", "prefer go")
+    assert event == MemoryChanged("project", "", "always use cargo nextest")
+    assert forget_line(memory, "--global prefer")[1] == MemoryChanged("global", "", "prefer go")
     with pytest.raises(UsageError, match="which memory"):
         forget_line(memory, "--global")
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,6 +133,25 @@ def test_the_task_list_outlives_a_turn_and_the_rest_does_not() -> None:
         state.apply(event, at)
     assert len(state.todos) == 4 and not state.todos_changed
     assert (state.work, state.notes, state.answer, state.ended) == ([], [], "", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "said"),
+    [
+        ("prices are net", "", "Remembered (project): prices are net"),
+        ("", "prices are net", "Forgot (project): prices are net"),
+        (
+            "prices are gross",
+            "prices are net",
+            "Remembered (project): prices are gross, in place of: prices are net",
+        ),
+    ],
+)
+def test_a_change_of_the_memory_is_told_as_what_it_is(text: str, old: str, said: str) -> None:
+    state = TurnState()
+    for event in (e.TurnStarted(1, "go"), e.MemoryChanged("project", text, old)):
+        state.apply(event, 0.0)
+    assert state.notes == [said]
 
 
 def test_output_of_a_running_call_is_bounded() -> None:

@@ -80,6 +80,7 @@ class Memory:
             "global": Counts(folders.data / "recall" / "global.json"),
         }
         self.own = Own.of(folders.data, identity(project.root))
+        self.swaps: dict[Entry, Entry] = {}  # by what was replaced here: what took its place
         self._problems = Problems(self._files.values())
 
     def path(self, scope: Scope = "project") -> Path:
@@ -138,6 +139,7 @@ class Memory:
         notes = self._files[scope].edit(change)
         if old:
             self._counts[scope].move(old.folded, entry.folded)
+            self.swaps[old] = same[0] if same else entry
         detail = self._topic(scope, topic)
         own = [detail.claim] if detail else []
         if same:

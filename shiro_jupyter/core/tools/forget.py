@@ -37,5 +37,5 @@ class Forget(Tool[ForgetParameters]):
     async def run(self, parameters: ForgetParameters, context: ToolContext) -> ToolResult:
         with quoting(self.memory, context.session):
             gone = await in_thread(self.memory.forget, parameters.text, parameters.scope)
-        context.emit(MemoryChanged(gone.scope, gone.entry.text))
+        context.emit(MemoryChanged(gone.scope, "", gone.entry.text))
         return ToolResult("ok", f"Forgotten: {gone.entry.said}")

@@ -32,6 +32,8 @@ class Recall(Tool[RecallParameters]):
     memory: Memory
     # The tables at hand and their columns, by which a memory may be stale.
     tables: Callable[[], Mapping[str, Sequence[str]]] = dict
+    # Takes what the model is told.
+    told: Callable[[Sequence[Found]], None] = lambda found: None
 
     name: ClassVar[str] = "recall"
     toolset: ClassVar[str] = "session"
@@ -49,6 +51,7 @@ class Recall(Tool[RecallParameters]):
             return ToolResult("ok", "No memory matches; try other words.")
         if not all(each.accepted for each in found):
             context.session.taint(TAINT)
+        self.told(found)
         return ToolResult("ok", "\n".join(map(row, found)))
 
 

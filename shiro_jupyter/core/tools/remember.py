@@ -72,9 +72,11 @@ class Remember(Tool[RememberParameters]):
                 replaces=given.replaces,
                 keep_both=given.keep_both,
             )
+        entry, old = done.entry, done.replaced
+        if done.stored or old:
+            context.emit(MemoryChanged(given.scope, entry.text, old.text if old else ""))
+        said = f"Remembered as {entry.kind}, id {entry.id}: {entry.said}"
         if not done.stored:
-            return ToolResult("ok", f"Already recorded: {done.entry.id} {done.entry.said}")
-        context.emit(MemoryChanged(given.scope, done.entry.text))
-        said = f"Remembered as {done.entry.kind}, id {done.entry.id}: {done.entry.said}"
-        old = [f"In place of: {quoted(done.replaced.said)}"] if done.replaced else []
-        return ToolResult("ok", "\n".join([said, *old, *done.notes]))
+            said = f"Already recorded: {entry.id} {entry.said}"
+        instead = [f"In place of: {quoted(old.said)}"] if old else []
+        return ToolResult("ok", "\n".join([said, *instead, *done.notes]))

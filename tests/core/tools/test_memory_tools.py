@@ -57,8 +57,20 @@ def test_another_claim_about_the_same_is_answered_with_the_one_there_is(
     assert "In place of: orders.csv dates are day-first" in said.text
     (found,) = memory.entries()
     assert (found.entry.kind, found.entry.text) == ("gotcha", "orders.csv dates are month-first")
+    changed = MemoryChanged("project", found.entry.text, "orders.csv dates are day-first")
+    assert bench.events == [changed]
     bench.run(remember(memory), text="orders.csv dates are day-first", keep_both=True)
     assert len(memory.entries()) == 2
+
+
+def test_one_that_makes_room_for_what_is_recorded_already_is_told(
+    bench: Bench, memory: Memory
+) -> None:
+    memory.remember("prices are net")
+    old = memory.remember("prices lack tax", keep_both=True).entry
+    said = bench.run(remember(memory), text="Prices are net.", replaces=old.id).text
+    assert said.startswith("Already recorded: ") and "In place of: prices lack tax" in said
+    assert bench.events == [MemoryChanged("project", "prices are net", "prices lack tax")]
 
 
 def test_what_may_not_be_recorded_is_told_the_model(bench: Bench, memory: Memory) -> None:
@@ -121,5 +133,5 @@ def test_forget_removes_one(bench: Bench, memory: Memory) -> None:
     with pytest.raises(MemoryRefused, match="2 memories"):
         bench.run(Forget(memory), text="prefer")
     assert bench.run(Forget(memory), text="rust").text == "Forgotten: prefer rust"
-    assert bench.events == [MemoryChanged("project", "prefer rust")]
+    assert bench.events == [MemoryChanged("project", "", "prefer rust")]
     assert len(memory.entries()) == 1
