@@ -14,6 +14,11 @@ from .base import Tool
 from .bash import Bash
 from .edit_file import EditFile
 from .forget import Forget
+from .git_blame import GitBlame
+from .git_diff import GitDiff
+from .git_log import GitLog
+from .git_show import GitShow
+from .git_status import GitStatus
 from .job_status import JobStatus
 from .job_stop import JobStop
 from .list_dir import ListDir
@@ -37,6 +42,11 @@ SHELF: tuple[type[Tool[Any]], ...] = (
     Bash,
     JobStatus,
     JobStop,
+    GitStatus,
+    GitDiff,
+    GitLog,
+    GitShow,
+    GitBlame,
     TodoWrite,
     Ask,
 )
