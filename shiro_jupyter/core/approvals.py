@@ -63,4 +63,5 @@ def _question(tool: Tool[Any], subject: Subject, context: ToolContext, led: list
         preview=subject.shown,
         choices=tuple(choices),
         digest=subject.digest,
+        grant=subject.grant_label,
     )

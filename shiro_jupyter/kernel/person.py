@@ -107,7 +107,10 @@ def _unclear(said: str) -> bool:
 
 def _prompt(question: Question) -> str:
     if question.kind == "approval":
-        return f"{' / '.join(_CHOICES[each] for each in question.choices)}: "
+        said = _CHOICES | (
+            {ALLOW_SESSION: f"[s]ession ({question.grant})"} if question.grant else {}
+        )
+        return f"{' / '.join(said[each] for each in question.choices)}: "
     return "a number, or in your own words: " if question.choices else "your answer: "
 
 

@@ -139,6 +139,13 @@ def test_what_is_not_offered_is_not_named(cell: Cell) -> None:
     assert answer == Answer("q", "allow") and prompts == ["[y]es once / [n]o, or say why not: "]
 
 
+def test_what_a_session_covers_is_said_where_it_is_more_than_is_shown(cell: Cell) -> None:
+    prompts: list[str] = []
+    wide = replace(APPROVAL, grant="all code")
+    cell.ask(lambda prompt: (prompts.append(prompt), "y")[1], wide)
+    assert prompts == ["[y]es once / [s]ession (all code) / [n]o, or say why not: "]
+
+
 @pytest.mark.parametrize("mistyped", ["yse", "alow", "sesion", "oK.", "yy", " Onec "])
 @pytest.mark.parametrize(("then", "choice", "words"), [("y", "allow", ""), ("yse", "deny", "yse")])
 def test_a_mistyped_word_is_asked_for_once_more(

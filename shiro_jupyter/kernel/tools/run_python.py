@@ -57,7 +57,7 @@ class RunPython(Tool[RunPythonParameters]):
             (parameters.code,),
             title="Run this code in the kernel?",
             grant="everything",
-            grant_label="all code in the kernel: this and whatever it wants to run this session",
+            grant_label="all code in the kernel, whatever it does",
         )
 
     async def run(self, parameters: RunPythonParameters, context: ToolContext) -> ToolResult:

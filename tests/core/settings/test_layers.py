@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -166,6 +167,21 @@ def test_a_hub_s_ceilings_hold_whatever_says_otherwise(machine: Machine, where: 
         assert gate.decide(subject, set()).verdict == "ask"
     dump = Subject("write_file", "write", ("a.sql",))
     assert gate.decide(dump, {dump.grant_key}).verdict == "ask"
+
+
+def test_the_example_of_the_documentation_is_a_hub_s_file(machine: Machine) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "approvals.md").read_text(encoding="utf-8")
+    example = next(
+        block for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "yolo" in block
+    )
+    machine.load()
+    machine.site.write_text(example, encoding="utf-8")
+    loaded = Settings.load(
+        environ={}, folders=machine.folders, flags={"mode": "yolo"}, site=machine.site
+    )
+    held = loaded.settings
+    assert (held.mode, held.max_steps, held.schema_only) == ("ask", 30, True)
+    assert gate_of(loaded).decide(DENIED, set()).verdict == "deny"
 
 
 def test_a_hub_s_file_that_cannot_be_read_lets_nothing_pass(machine: Machine) -> None:
