@@ -31,6 +31,7 @@ _SUBSCRIPT = re.compile(r"\w+\[[^\]]*\Z")
 _SUBSCRIPT_RUNS = re.compile(r"\[[^\]]{0,200}(?:\$\(|`)")
 # What a backslash takes its meaning from between double quotes; before others it stands.
 _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
+_GLOB = re.compile(r"[*?]|\[.")
 # Ends at the next opening brace, so that a text full of them is still read in linear time.
 _EXPANDS = re.compile(r"\{[^{}]*(?:\}[^\s{]*)?(?:[{,'\"\\]|\.\.)")
 _ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
@@ -81,6 +82,7 @@ class _State:
     fed: list[str] = field(default_factory=list)
     here: list[_HereDoc] = field(default_factory=list)
     redirect: str = ""
+    globbed: bool = False  # a word may turn into an option, by the name of some file
     parens: int = 0
     cases: int = 0
 
@@ -169,6 +171,7 @@ class _Reader:
             self.targets.append(word)
         else:
             state.words += expanded(raw, word)
+            state.globbed |= bool(_GLOB.match(raw))
         state.redirect = ""
 
     def _open(self, text: str, position: int, state: _State, depth: int) -> int:
@@ -199,8 +202,8 @@ class _Reader:
         return not state.cases
 
     def _end(self, state: _State, depth: int, *, named: bool = True) -> None:
-        words, fed = state.words, state.fed
-        state.words, state.fed, state.redirect = [], [], ""
+        words, fed, globbed = state.words, state.fed, state.globbed
+        state.words, state.fed, state.redirect, state.globbed = [], [], "", False
         if not words:
             return
         command = tuple(words)
@@ -211,7 +214,7 @@ class _Reader:
             state.cases += (word == "case") - (word == "esac" and state.cases > 0)
             if word not in KEYWORDS or word == "case":
                 break
-        self.certain &= not does_more(command) and not is_open(command)
+        self.certain &= not does_more(command, fed=globbed) and not is_open(command)
         if named and not state.plain:
             known = all(is_known(form) for form in unwrapped(command) if form)
             self.followed &= known and "expand_aliases" not in command and not is_open(command)

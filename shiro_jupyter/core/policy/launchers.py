@@ -81,8 +81,8 @@ PYTHON = re.compile(r"(?:i?python|pypy)[\d.]*")
 
 
 def name_of(word: str) -> str:
-    """`/bin/rm` is `rm`."""
-    return PurePosixPath(word).name or word
+    """`/bin/rm` is `rm`, and so is `RM.exe` where file systems do not care for capitals."""
+    return (PurePosixPath(word).name or word).lower().removesuffix(".exe")
 
 
 def expanded(raw: str, word: str) -> list[str]:

@@ -29,7 +29,7 @@ _MORE: dict[str, re.Pattern[str]] = {
         "tar": r"-?[A-Za-z]*[FI].*|--(?:to-c|che|u|i|inf|new|rs|rm).*",
         "man": r"-[A-Za-z]*[PH].*|--(?:pag|htm).*",
         "less": r"-[A-Za-z]*[oO].*|--(?:log|LOG).*|\+.*",
-        "sed gsed": r"-[A-Za-z]*[iIf].*|--(?:in|fi).*",
+        "sed gsed": r"-[A-Za-z]*[iIf].*|--(?:in|fi|l).*",
         "awk gawk mawk nawk": r"-[A-EG-Za-uw-z].*|--(?!version|help|csv).*",
     }.items()
     for name in names.split()
@@ -49,15 +49,14 @@ _SED_LENGTH = 1000
 _AWK_ACTS = re.compile(r"[>|@]|\bsystem\b")
 
 
-def does_more(command: Words) -> bool:
-    """Whether a command that is known to look would do more by its arguments; those that xargs
-    adds may be any."""
-    fed = False
+def does_more(command: Words, *, fed: bool = False) -> bool:
+    """Whether a command that is known to look would do more by its arguments. `fed`: some of them
+    may be any, since xargs adds them, or a file's name stands for a `*`."""
     for form in filter(None, unwrapped(command)):
         name = name_of(form[0])
         if name in _MORE and (fed or any(map(_MORE[name].fullmatch, form[1:]))):
             return True
-        if name in _INTO_SECOND and (fed or sum(w[:1] != "-" for w in form[1:]) > 1):
+        if name in _INTO_SECOND and (fed or sum(w[:1] != "-" or w == "-" for w in form[1:]) > 1):
             return True
         if name in ("sed", "gsed") and not all(map(_only_edits, _scripts(form, "-l"))):
             return True

@@ -58,7 +58,7 @@ _LOCAL: dict[str, frozenset[str]] = {
 }
 _GIT_REMOTE = frozenset({"update", "show", "prune", "set-head"})
 _INTERPRETERS = re.compile(
-    rf"{PYTHON.pattern}|node|deno|bun|perl|ruby|php|Rscript|R|julia|lua|tclsh|pwsh"
+    rf"{PYTHON.pattern}|node|deno|bun|perl|ruby|php|rscript|r|julia|lua|tclsh|pwsh"
 )
 _MODULES = frozenset({"http.server", "urllib.request", "ftplib", "smtplib", "telnetlib"})
 # What code says that speaks to other machines, or has a shell do so.

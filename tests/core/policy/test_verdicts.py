@@ -127,6 +127,9 @@ COMMANDS = r"""
 ---- $'curl' x
 ---- $'\x63url' x
 ---- {git,push}
+---- GIT push
+---- /usr/bin/Git.exe push
+---- CURL.EXE x
 ---- rm${IFS}-rf${IFS}build
 ---- sudo ls
 ---- python -m twine upload x
@@ -329,6 +332,16 @@ COMMANDS = r"""
 ??-+ sort --compress-program=./x x
 ++-+ uniq -c x
 ??-+ uniq x out
+??-+ uniq - out
+++-+ ls *
+++-+ rg x ./*.py
+++-+ find . -name '*.py'
+??-+ rg x *
+??-+ sort *.csv
+??-+ find *
+??-+ sort ?o x
+++-+ git log '*.py'
+??-+ timeout 5 sort *
 ++-+ git diff --stat
 ++-+ git log --oneline -5
 ??-+ git diff --output=x
@@ -347,6 +360,10 @@ COMMANDS = r"""
 ??-+ sed 's/a/b/w out' x
 ??-+ sed -e p -e 'w out' x
 ??-+ sed -l 5 'w out' x
+??-+ sed --line-length 5 'w out' x
+??-+ sed -n --expression='w out' x
+??-+ sed -ne'w out' x
+??-+ sed p -i x
 ??-+ sed -f script x
 ++-+ awk '{print $1}' x
 ++-+ awk -F, '$3 == 1 || $4 {print $2}' x
@@ -355,6 +372,8 @@ COMMANDS = r"""
 ??-+ awk 'BEGIN{system("touch x")}'
 ??-+ awk '{print | "sh"}' x
 ??-+ awk -f script x
+??-+ awk 'BEGIN{"touch x" | getline}'
+??-+ awk -i inplace 1 x
 ??-+ awk -v x=1 'BEGIN{system("touch x")}'
 ??-+ printf -v PATH /tmp
 # Plain destruction is denied, though no rule names it.
