@@ -194,12 +194,12 @@ def jobs(services: Services, rest: str) -> Work:
 
     async def listed() -> str:
         lines = [f"{await job_line(job, processes)}\n  {job.told}" for job in processes.jobs]
-        return "\n".join(lines) or "No job was started in this kernel."
+        return services.redactor("\n".join(lines)) or "No job was started in this kernel."
 
     async def stopped(number: int) -> str:
         job = processes.jobs.find(number)
         await processes.end_job(job)
-        return await job_line(job, processes)
+        return services.redactor(await job_line(job, processes))
 
     if not rest:
         return listed()

@@ -22,6 +22,9 @@ SERVICES = "get_ipython()._shiro_extension.host.services"
 RESULT = f"[i.text for i in {SERVICES}.opened.session.items if type(i).__name__ == 'Result'][-1]"
 
 
+KEY = "sk-" + "1234567890abcdef" * 2  # a cell's output is stored with the notebook
+
+
 def starts(when: str, command: str) -> list[dict[str, Any]]:
     return [shells(when, command, background=True), says(when, "Up.")]
 
@@ -31,7 +34,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
     model = script(
         tmp_path,
         *starts("serve", "echo $$ > pid; echo ready; sleep 300"),
-        *starts("fail", "exit 3"),
+        *starts("fail", f"exit 3 # {KEY}"),
         *starts("environment", "env"),
         {"when": "look", "calls": [{"name": "job_status", "arguments": {"id": 1}}]},
         says("look", "It runs."),
@@ -71,7 +74,7 @@ def test_a_job_outlives_turn_and_session_and_the_person_ends_it(kernel: Kernel) 
     first, file, second, _ = typed(kernel, "%shiro /jobs").splitlines()
     assert re.fullmatch(r"job 1, running for \d+ s: echo \$\$ > pid; echo ready; sleep 300", first)
     assert Path(file.removeprefix("  all of it is in ")).read_text() == "ready\n"
-    assert second == "job 2, exit code 3 after 0 s: exit 3"
+    assert second == "job 2, exit code 3 after 0 s: exit 3 # [redacted: API key]"
     assert server.is_running()
     assert re.match("job 1, ended by signal 15 after ", typed(kernel, "%shiro /jobs stop 1"))
     assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
