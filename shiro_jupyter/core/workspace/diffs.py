@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
+from operator import eq
 
 CONTEXT = 3
 COMPARED = 250_000  # pairs of lines compared in one gap; a larger one counts as replaced
@@ -62,12 +63,26 @@ def _blocks(old: Sequence[str], new: Sequence[str], at: int, to: int) -> Iterato
     else:
         done, to_done, anchors = 0, 0, _anchors(old, new)
         if not anchors:
-            yield at, at + len(old), to, to + len(new)
+            yield from _in_place(old, new, at, to)
             return
         for here, there in (*anchors, (len(old), len(new))):
             gap = old[done:here], new[to_done:there]
             yield from _blocks(*gap, at + done, to + to_done)
             done, to_done = here + 1, there + 1
+
+
+def _in_place(old: Sequence[str], new: Sequence[str], at: int, to: int) -> Iterator[Block]:
+    """Line for line where there are as many, else as one."""
+    if len(old) != len(new):
+        yield at, at + len(old), to, to + len(new)
+        return
+    start = None
+    for n, same in enumerate([*map(eq, old, new), True]):
+        if same and start is not None:
+            yield at + start, at + n, to + start, to + n
+            start = None
+        elif not same and start is None:
+            start = n
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:

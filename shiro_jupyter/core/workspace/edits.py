@@ -6,13 +6,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from ..errors import EditRefused
 from .nearest import nearest
 from .placeholders import placeholder
 
-NAMED = 20  # places of a text that a refusal names
+NAMED, COUNTED = 20, 1_000  # places of a text that a refusal names, and counts
 
 _BREAKS = ("\n", "\r\n", "\r")
 _BREAK = re.compile(r"\r\n|\n|\r")
@@ -68,7 +68,8 @@ def _edited(text: str, edit: Edit) -> str:
             "out what belongs there."
         )
     plain, old = _plain(text), _plain(edit.old)
-    starts = list(_starts(plain, old, len(old) if edit.everywhere else 1))
+    places = _starts(plain, old, len(old) if edit.everywhere else 1)
+    starts = list(places if edit.everywhere else islice(places, COUNTED + 1))
     if not starts:
         raise EditRefused(
             "old_text was found 0 times; give it exactly as the file has it, blanks included.",
@@ -76,8 +77,8 @@ def _edited(text: str, edit: Edit) -> str:
         )
     if len(starts) > 1 and not edit.everywhere:
         raise EditRefused(
-            f"old_text was found {len(starts):,} times, {_in_lines(plain, starts)}; give more of "
-            "the text around it, so that it is found once, or set replace_all."
+            f"old_text was found {_counted(starts)} times, {_in_lines(plain, starts)}; give more "
+            "of the text around it, so that it is found once, or set replace_all."
         )
     changed = _replaced(text, plain, starts, len(old), edit.new)
     if changed == text:
@@ -86,26 +87,36 @@ def _edited(text: str, edit: Edit) -> str:
 
 
 def _replaced(text: str, plain: str, starts: list[int], length: int, new: str) -> str:
+    breaks = [match.start() for match in _BREAK.finditer(text)]
     # Where in `plain` one line feed stands for two characters of the text.
-    joined = [match.start() - n for n, match in enumerate(re.finditer("\r\n", text))]
-    parts, done = [], 0
+    joined, parts, done = list[int](), list[str](), 0
+    for at in breaks:
+        if text.startswith("\r\n", at):
+            joined.append(at - len(joined))
+    several = bool(_BREAK.search(new))
     for at in starts:
         start, end = (each + bisect_left(joined, each) for each in (at, at + length))
-        parts += [text[done:start], _fitted(text, start, end, new)]
+        ending = _ending(text, breaks, start)
+        parts += [text[done:start], _fitted(text[start:end], new, ending) if several else new]
         done = end
     return "".join([*parts, text[done:]])
 
 
-def _fitted(text: str, start: int, end: int, new: str) -> str:
+def _ending(text: str, breaks: list[int], start: int) -> str:
+    """The first line end of a span, else the next one, else the last of all."""
+    if not breaks:
+        return "\n"
+    at = breaks[min(bisect_left(breaks, start), len(breaks) - 1)]
+    return "\r\n" if text.startswith("\r\n", at) else text[at]
+
+
+def _fitted(span: str, new: str, ending: str) -> str:
     """What takes the place of a span: `new` with line ends as they are there. What both begin
     and end with stays as it is, so that in a mixed file a line that is only named keeps its end.
     """
-    if not _BREAK.search(new):
-        return new
-    was, parts = _PART.findall(text[start:end]), _PART.findall(new)
+    was, parts = _PART.findall(span), _PART.findall(new)
     head = _alike(was, parts)
     tail = min(_alike(was[::-1], parts[::-1]), min(len(was), len(parts)) - head)
-    ending = _ending(text, start, end)
     middle = [
         ending if each in ("\n", "\r\n") else each for each in parts[head : len(parts) - tail]
     ]
@@ -116,14 +127,6 @@ def _alike(one: list[str], other: list[str]) -> int:
     """How many parts are equal from the start, any line end being like any other."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda p: p[0] == p[1] or {*p} <= {*_BREAKS}, pairs))
-
-
-def _ending(text: str, start: int, end: int) -> str:
-    """The first line end in a span, else the next one, else the one before."""
-    if found := _BREAK.search(text, start):
-        return found.group()
-    before: list[str] = _BREAK.findall(text, 0, end)
-    return before[-1] if before else "\n"
 
 
 def _plain(text: str) -> str:
@@ -137,6 +140,10 @@ def _starts(plain: str, old: str, step: int) -> Iterator[int]:
         at = plain.find(old, at + step)
 
 
+def _counted(starts: list[int]) -> str:
+    return f"{len(starts):,}" if len(starts) <= COUNTED else f"more than {COUNTED:,}"
+
+
 def _in_lines(plain: str, starts: list[int]) -> str:
     """`in lines 4, 9 and 12`"""
     numbers, at, number = list[str](), 0, 1
@@ -144,9 +151,8 @@ def _in_lines(plain: str, starts: list[int]) -> str:
         number += plain.count("\n", at, start)
         at = start
         numbers.append(str(number))
-    numbers = list(dict.fromkeys(numbers))
+    named = list(dict.fromkeys(numbers))
+    lines = "in lines" if len(named) > 1 else "in line"
     if len(starts) > NAMED:
-        return f"in lines {', '.join(numbers)} and further on"
-    if len(numbers) == 1:
-        return f"in line {numbers[0]}"
-    return f"in lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+        return f"{lines} {', '.join(named)} and further on"
+    return f"{lines} {' and '.join(filter(None, [', '.join(named[:-1]), named[-1]]))}"

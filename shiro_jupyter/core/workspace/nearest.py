@@ -9,6 +9,7 @@ from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
 
 SHOWN, LINE_SHOWN = 24, 200  # lines, and characters of each
+LOOKED = 50_000  # lines looked at
 COMPARED, LONG = 2_000, 500  # lines that are compared character by character, and of what length
 PLACES = 20  # that a line may stand at to be of help
 
@@ -23,7 +24,7 @@ def nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
     """The lines likest to those wanted, `-` before what the text has and `+` before what was
     looked for instead; empty where nothing is like them. Blanks are shown where they matter.
     """
-    wanted = wanted[:SHOWN]
+    lines, wanted = lines[:LOOKED], wanted[:SHOWN]
     folded, sought = [*map(_fold, lines)], [*map(_fold, wanted)]
     starts = _starts(folded, sought)
     if not starts:

@@ -100,3 +100,11 @@ def test_long_texts_take_no_time_to_speak_of() -> None:
     assert made.added == made.removed
     changed = sum(1 for one, other in zip(before, after, strict=True) if one != other)
     assert changed <= made.added <= 2 * changed
+
+
+def test_lines_that_are_all_alike_are_told_one_by_one_where_none_is_new() -> None:
+    before = [f"{n % 50}\n" for n in range(60_000)]
+    after = ["x\n" if n % 100 == 7 else line for n, line in enumerate(before)]
+    made = diff("".join(before), "".join(after))
+    assert made.counted == "600 lines added, 600 lines removed"
+    assert diff("".join(before), "".join(after[1:-2])).removed > 50_000
