@@ -117,8 +117,10 @@ def _text_permitted(text: str, access: Access, mine: list[Rule]) -> bool:
         return any(text_glob(rule.pattern)(text) for rule in mine)
     reading = read_command(text)
     if not reading.certain:
-        # Only a rule for everything, or for this very text, covers what cannot be read.
-        return any(rule.pattern in ("*", text.strip()) for rule in mine)
+        # Only a rule for everything, or for this very text, covers what cannot be read; a star in a
+        # rule is any text, and one in a command the names of files.
+        exact = text.strip() if "*" not in text else None
+        return any(rule.pattern in ("*", exact) for rule in mine)
     return bool(reading.commands) and all(_is_permitted(each, mine) for each in reading.commands)
 
 
