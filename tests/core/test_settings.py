@@ -384,6 +384,7 @@ FORBIDDEN = {
     "window": "1",
     "timeout": "1.0",
     "view": '"text"',
+    "hide": '["PROD_*"]',
 }
 
 
