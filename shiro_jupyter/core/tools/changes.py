@@ -135,7 +135,7 @@ class FileTool(Tool[P]):
         with open_regular(context.project, path) as stream:
             try:
                 data = stream.read(BYTES + 1)
-                mode = path.stat().st_mode
+                mode = os.fstat(stream.fileno()).st_mode
             except OSError as error:
                 raise ToolFailed(f"{name} cannot be read: {error.strerror}.") from None
         if len(data) > BYTES:

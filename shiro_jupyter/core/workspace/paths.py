@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,7 +51,10 @@ def resolve_target(project: Project, given: str) -> Path:
     """As `resolve`, of a file to be written: a link to nothing is refused, as what it would make
     is not what its name says."""
     path = resolve(project, given)
-    if (project.root / given).is_symlink() and not path.exists():
+    dangling = False
+    with suppress(OSError):  # of a folder that may not be looked into the write tells
+        dangling = (project.root / given).is_symlink() and not path.exists()
+    if dangling:
         raise PathRefused(f"{given} is a link to nothing; name the file itself.")
     return path
 

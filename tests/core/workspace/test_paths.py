@@ -115,3 +115,22 @@ def test_a_path_that_became_a_link_is_refused_at_open(project: Project) -> None:
     path.symlink_to(project.root.parent / "outside.txt")
     with pytest.raises(PathRefused):
         paths.open_regular(project, path)
+
+
+def test_a_target_may_be_missing_but_for_a_link_to_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project.root / "link").symlink_to("data/a.txt")
+    (project.root / "dangling").symlink_to("data/none.txt")
+    (project.root / "loop").symlink_to("loop")
+    for given_path, target in (("link", "data/a.txt"), ("data/new.txt", "data/new.txt")):
+        assert paths.resolve_target(project, given_path) == project.root / target
+    for given_path in ("dangling", "loop", "../outside.txt"):
+        with pytest.raises(PathRefused):
+            paths.resolve_target(project, given_path)
+
+    def closed(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_symlink", closed)
+    assert paths.resolve_target(project, "closed/a.txt") == project.root / "closed/a.txt"
