@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import TextRefused
-from ..policy.secrets import looks_secret
+from ..policy.credentials import looks_credential
 from .index import Index
 
 
@@ -62,7 +62,7 @@ class Caps:
 
 
 def refuse_secret(text: str) -> None:
-    if secret := looks_secret(text):
+    if secret := looks_credential(text):
         raise TextRefused(
             f"The text looks like it holds a secret ({secret}), so it was not recorded; say where "
             "that is kept instead."

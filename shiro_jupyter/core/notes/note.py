@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ..errors import NoteRefused
-from ..policy.secrets import looks_secret, redact
+from ..policy.credentials import looks_credential
+from ..policy.secrets import redact
 from ..workspace.text import is_visible
 
 Section = Literal[
@@ -181,7 +182,7 @@ def _checked(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if any(unicodedata.category(each) in ("Cc", "Cs") and each not in "\n\t" for each in text):
         raise NoteRefused("The text holds control characters; write it again without them.")
-    if secret := looks_secret(text):
+    if secret := looks_credential(text):
         raise NoteRefused(
             f"The text looks like it holds a secret ({secret}), so it was not noted; say where "
             "that is kept instead."

@@ -51,6 +51,12 @@ def test_what_is_one_line_passes(text: str) -> None:
     Caps().check(text, FOLDER)
 
 
+def test_a_password_as_people_note_it_is_refused() -> None:
+    refuse_secret("password: see 1Password")
+    with pytest.raises(TextRefused, match="secret \\(password\\)"):
+        refuse_secret("db password: hunter2")
+
+
 def test_a_secret_is_refused_unseen() -> None:
     with pytest.raises(TextRefused) as refused:
         refuse_secret("key: sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2")
