@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import StorageError
-from ..workspace.files import read_plain
 from ..workspace.git import repository_of
+from ..workspace.plain import read_plain
 from ..workspace.project import Project
 from ..workspace.text import decode
 from .quoting import INSTRUCTIONS, quoted

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import TextRefused
 from ..policy.credentials import looks_credential
-from .index import Index
+from .index import Index, is_tag
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,24 @@ class Caps:
             )
         if any(map(_breaks_line, text)):
             raise TextRefused("The text holds control characters; type it again without them.")
+        if all(map(is_tag, text.split())):
+            raise TextRefused("The text is tags alone; say before them what to remember.")
+        if all(unicodedata.category(each)[0] in "PZ" for each in text):
+            raise TextRefused("The text holds no word; say what to remember.")
 
     def within(self, before: Index, after: Index, scope: str) -> Index:
         """`after`, unless it grows beyond what an index may hold."""
         entries, size = len(after.entries), len(after.raw)
-        if (entries > self.entries and entries > len(before.entries)) or (
-            size > self.bytes and size > len(before.raw)
-        ):
+        full = []
+        if entries > self.entries and entries > len(before.entries):
+            full.append(f"{self.entries} memories")
+        if size > self.bytes and size > len(before.raw):
+            full.append(f"{self.bytes // 1000} kB")
+        if full:
             raise TextRefused(
-                f"The {scope} memory is full ({self.entries} memories, {self.bytes // 1000} kB); "
-                "remove what is stale with %forget, merge what says nearly the same, or move "
-                "detail to topic files."
+                f"The {scope} memory is full (it may hold {' and '.join(full)}); remove what is "
+                "stale with %forget, merge what says nearly the same, or move detail to topic "
+                "files."
             )
         return after
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ..context.quoting import quoted
 from ..errors import MemoryRefused
-from .index import Entry, fold
+from .index import Entry, fold, parts, plain
 from .topics import Topic
 
 Scope = Literal["project", "global"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 CANDIDATES, CANDIDATE_LENGTH = 5, 80
+_ID = re.compile(r"#?([0-9a-fA-F]{6})")
 
 
 @dataclass(frozen=True)
@@ -59,34 +61,68 @@ class Found:
         return tuple(note for note, holds in told.items() if holds)
 
 
-def pick(found: Iterable[Found], text: str, *, whole: bool = False) -> Found:
-    """The memory with this text or id, else, unless `whole`, the only one that holds the text.
+def as_id(text: str) -> str:
+    """The id that a text is, however it is written; empty where it is none."""
+    found = _ID.fullmatch(text.strip())
+    return found[1].lower() if found else ""
+
+
+def same(found: Iterable[Found], text: str) -> list[Found]:
+    """Those with this id, or where it is none with this text, as typed or as it stands in a list
+    or in the file; each once, the project's first."""
+    if wanted := as_id(text):
+        return [each for each in _each(found) if each.entry.id == wanted]
+    return [each for each in _each(found) if _says(each.entry, text)]
+
+
+def pick(found: Iterable[Found], text: str, *, whole: bool = False) -> tuple[Found, bool]:
+    """The memory with this text or id, else, unless `whole` or an id, the only one that holds the
+    text; and whether it was the text or the id.
 
     The project's own where both scopes say it. Raises `MemoryRefused` for none or several.
     """
-    everything = {(each.scope, each.entry.folded): each for each in reversed(list(found))}
-    candidates = sorted(everything.values(), key=lambda each: SCOPES.index(each.scope))
-    wanted = fold(text)
-    same = [e for e in candidates if wanted in (e.entry.folded, fold(e.entry.said))]
-    if same:
-        return same[0]
-    matches = [e for e in candidates if text.strip() == e.entry.id]
-    one = len({e.entry.folded for e in matches}) == 1  # two texts may share an id
+    everything = list(found)
+    matches = same(everything, text)
+    if len({each.entry.folded for each in matches}) == 1:  # two texts may share an id
+        return matches[0], True
+    if not matches and not as_id(text):
+        matches = [each for each in _each(everything) if fold(text) in fold(each.entry.said)]
+    if len(matches) == 1 and not whole:
+        return matches[0], False
     if not matches:
-        matches = [e for e in candidates if wanted in fold(e.entry.said)]
-        one = len(matches) == 1 and not whole
-    if one:
-        return matches[0]
-    if not matches:
+        has = "has the id" if as_id(text) else "holds"
         raise MemoryRefused(
-            f"No memory holds “{text.strip()}”; nothing was changed. Look for it with recall, or "
+            f"No memory {has} “{text.strip()}”; nothing was changed. Look for it with recall, or "
             "in the list of all: %shiro /notes."
         )
-    shown = [f"  {e.entry.id}  {cut(e.entry.text)}" for e in matches[:CANDIDATES]]
+    shown = [
+        f"  {each.entry.id}  {cut(each.entry.text)}{' — global' * (each.scope == 'global')}"
+        for each in matches[:CANDIDATES]
+    ]
     hold = "1 memory holds" if len(matches) == 1 else f"{len(matches)} memories hold"
+    how = "text" if as_id(text) else "id" if whole else "id or more of its text"
     raise MemoryRefused(
-        f"{hold} “{text.strip()}”; nothing was changed. Say which one, by its id or "
-        f"{'its whole' if whole else 'more of its'} text:\n" + "\n".join(shown)
+        f"{hold} “{text.strip()}”; nothing was changed. Say which one, by its {how}:\n"
+        + "\n".join(shown)
+    )
+
+
+def _each(found: Iterable[Found]) -> list[Found]:
+    once = {(each.scope, each.entry.folded): each for each in reversed(list(found))}
+    return sorted(once.values(), key=lambda each: SCOPES.index(each.scope))
+
+
+def _says(entry: Entry, text: str) -> bool:
+    """Whether it is exactly that; what the text does not name of kind, pointer and tags may be
+    any."""
+    if fold(text) in (entry.folded, fold(entry.said)):
+        return True
+    said = parts(plain(text))
+    return (
+        fold(said.text) == entry.folded
+        and said.kind in (None, entry.kind)
+        and said.topic in ("", entry.topic)
+        and set(said.tags) <= set(entry.tags)
     )
 
 

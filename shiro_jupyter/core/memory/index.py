@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from ..errors import TextRefused
+from ..workspace.plain import CONFLICT
 
 Kind = Literal["fact", "decision", "gotcha", "command"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -28,16 +29,22 @@ BOM = b"\xef\xbb\xbf"
 ABOUT = ("files", "notebook", "modules", "frames", "columns", "branch", "source")
 ABOUT_VALUES, ABOUT_LENGTH = 5, 80
 
-_BULLET = re.compile(r"- \[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\] +([^\r\n]+)")
-_KIND = re.compile(rf"\(({'|'.join(KINDS)})\) +(?=\S)")
+_STAMP = r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\] +"
+_BULLET = re.compile(rf"- {_STAMP}([^\r\n]+)")
+_PASTED = re.compile(rf"(?:- )?{_STAMP}(?=\S)")
+_KIND = re.compile(rf"\(({'|'.join(KINDS)})\):? +(?=\S)", re.IGNORECASE)
 # A tag begins with a letter, so that "see pull request #12" keeps its number.
 _TAG = re.compile(r"#([^\W\d_](?:[\w./-]*\w)?)")
+# As people end a sentence with them: `#orders, #dates.`, `#orders,#dates`.
+_TAGS = re.compile(rf"{_TAG.pattern}(?:[,;]{_TAG.pattern})*[.,;:!]*")
 _TOPIC = re.compile(r"\w[\w. -]*\.md")
+_POINTER = re.compile(rf"see:? +([`'\"]?)({_TOPIC.pattern})\1\)[.,;:!]*", re.IGNORECASE)
 # Only what ends or quotes a sentence: "use C++" and "use C" are two memories.
 _EDGE = " .,;:!?…'\"“”‘’«»`"
+# The rest of a line that an editor wrapped; an item below it is a note of its own.
+_WRAPPED = re.compile(r"[ \t]+(?!(?:[-*+]|\d+[.)]|#{1,6})(?:\s|$)|[>|<]|```|~~~)\S")
 # What was meant as a memory and is none: a stamp after a bullet, not the text of a link.
 _NEARLY = re.compile(r"\s*[-*+]\s*\[\s*\d[^\]]*\](?!\()")
-_CONFLICT = re.compile(r"(<{7}|>{7})( |$)")
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,15 @@ class Entry:
         return f"- [{self.stamp}] {self.label}{self.said}{about}"
 
 
+class Parts(NamedTuple):
+    """What a line says, taken apart; no kind where it names none."""
+
+    text: str
+    kind: Kind | None = None
+    topic: str = ""
+    tags: tuple[str, ...] = ()
+
+
 def fold(text: str) -> str:
     """Case, white space and edge punctuation folded."""
     folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
@@ -111,28 +127,48 @@ def parse_line(line: str) -> Entry | None:
     if not found or not _is_time(found[1]):
         return None
     rest, about = _without_comment(found[2].strip())
-    kind: Kind = "fact"
-    if named := _KIND.match(rest):
-        kind, rest = _kind(named[1]), rest[named.end() :]
-    rest, tags = _without_tags(rest)
-    text, topic = _without_topic(rest)
-    return Entry(found[1], text, kind, topic, tags, about) if text else None
+    text, kind, topic, tags = parts(rest)
+    return Entry(found[1], text, kind or "fact", topic, tags, about) if text else None
+
+
+def plain(text: str) -> str:
+    """A text without the stamp and the comment that it has where it was pasted from the file or
+    from a list."""
+    text = text.strip()
+    pasted = _PASTED.match(text)
+    return _without_comment(text[pasted.end() :])[0] if pasted else text
+
+
+def parts(text: str) -> Parts:
+    kind: Kind | None = None
+    if named := _KIND.match(text):
+        kind, text = _kind(named[1]), text[named.end() :]
+    text, topic, tags = _without_ending(text)
+    return Parts(text, kind, topic, tags)
+
+
+def is_tag(word: str) -> bool:
+    return bool(_TAGS.fullmatch(word))
 
 
 def compose(
     text: str,
     stamp: datetime,
-    kind: Kind = "fact",
+    kind: Kind | None = None,
     tags: Iterable[str] = (),
     topic: str = "",
     about: Mapping[str, Sequence[str]] | None = None,
 ) -> Entry:
     """The entry that `parse_line` reads back from its own line.
 
-    Tags and a pointer typed at the end of the text are taken as such. Raises `TextRefused` for a
-    tag or topic that is none; the text itself is the caller's to check.
+    Tags and a pointer typed at the end of the text are taken as such, and so is a kind before it
+    where none is given. Raises `TextRefused` for a tag or topic that is none; the text itself is
+    the caller's to check.
     """
-    rest, typed = _without_tags(text.strip())
+    if kind is None:
+        rest, kind, pointer, typed = parts(text.strip())
+    else:
+        rest, pointer, typed = _without_ending(text.strip())
     if topic:
         topic = topic if topic.endswith(".md") else f"{topic}.md"
         if not is_topic_name(topic):
@@ -140,10 +176,11 @@ def compose(
                 f"“{topic}” is no topic: give the plain name of a Markdown file in the memory "
                 "folder."
             )
-    else:
-        rest, topic = _without_topic(rest)
+        if pointer not in ("", topic):
+            rest = f"{rest} (see {pointer})"
     wanted = dict.fromkeys([*typed, *(_tag(each) for each in tags)])
-    return Entry(stamp.strftime(STAMP), rest, kind, topic, tuple(wanted), _about(about or {}))
+    stamped, topic = stamp.strftime(STAMP), topic or pointer
+    return Entry(stamped, rest, kind or "fact", topic, tuple(wanted), _about(about or {}))
 
 
 @dataclass(frozen=True)
@@ -198,17 +235,43 @@ class Index:
     def broken(self) -> list[Broken]:
         """The lines to mend: what was meant as a memory and is none, or a merge left behind."""
         memories = {number for number, _ in self.found}
-        lines = [(at, line) for at, line in enumerate(self._lines) if at not in memories]
-        return [Broken(at + 1, fault, line) for at, line in lines if (fault := _fault(line))]
+        return [
+            Broken(at + 1, fault, line)
+            for at, line in enumerate(self._lines)
+            if at not in memories and (fault := self._fault(at, memories))
+        ]
+
+    def _fault(self, at: int, memories: Container[int]) -> str:
+        try:
+            text = self.line(at)
+        except UnicodeDecodeError:
+            return "bytes that are no UTF-8"
+        if CONFLICT.match(text):
+            return "the mark of a merge conflict"
+        if _NEARLY.match(text):
+            return "no stamp like “- [2026-11-30 09:12:44] ”"
+        if at - 1 in memories and self.wraps(at - 1):
+            return "the rest of a wrapped line (join it to the one above)"
+        return ""
+
+    def wraps(self, number: int) -> bool:
+        """Whether the line at that position goes on in the next one, which then stays behind."""
+        try:
+            return number + 1 < len(self._lines) and bool(_WRAPPED.match(self.line(number + 1)))
+        except UnicodeDecodeError:
+            return False
 
     def append(self, entry: Entry) -> Index:
-        """With the entry as last line, in the file's own way of ending lines."""
+        """With the entry as last line, in the file's own way of ending lines.
+
+        The line ends, and so does the one before it: where neither did, git's union merge of two
+        such files would keep the old line twice.
+        """
         line = entry.line().encode()
         ended = [each for each in self._lines[-2:] if each.endswith(b"\n")]
         end = b"\r\n" if ended and ended[-1].endswith(b"\r\n") else b"\n"
         open_ended = bool(self._lines) and not self._lines[-1].endswith(b"\n")
-        added = end + line if open_ended else line + end
-        return Index(self.raw + added)
+        return Index(self.raw + (end if open_ended else b"") + line + end)
 
     def swap(self, number: int, entry: Entry) -> Index:
         """With the entry in the place of the line at that position, which keeps its end."""
@@ -233,16 +296,6 @@ def _unended(line: bytes) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _fault(line: bytes) -> str:
-    try:
-        text = _unended(line).decode()
-    except UnicodeDecodeError:
-        return "bytes that are no UTF-8"
-    if _CONFLICT.match(text):
-        return "the mark of a merge conflict"
-    return "no stamp like “- [2026-11-30 09:12:44] ”" if _NEARLY.match(text) else ""
-
-
 def _is_time(stamp: str) -> bool:
     try:
         datetime.fromisoformat(stamp)  # many times faster than strptime
@@ -252,7 +305,7 @@ def _is_time(stamp: str) -> bool:
 
 
 def _kind(name: str) -> Kind:
-    return next(kind for kind in KINDS if kind == name)
+    return next(kind for kind in KINDS if kind == name.lower())
 
 
 def _without_comment(rest: str) -> tuple[str, str]:
@@ -262,23 +315,33 @@ def _without_comment(rest: str) -> tuple[str, str]:
     return rest[:start].rstrip(), rest[start + 4 : -3].strip()
 
 
-def _without_tags(rest: str) -> tuple[str, tuple[str, ...]]:
-    tags: list[str] = []
+def _without_ending(text: str) -> tuple[str, str, tuple[str, ...]]:
+    """The text without the pointer and the tags around it, that pointer, those tags."""
+    text, tags = _without_tags(text)
+    text, topic = _without_topic(text)
+    if topic:
+        text, before = _without_tags(text)
+        tags = [*before, *tags]
+    return text, topic, tuple(dict.fromkeys(tags))
+
+
+def _without_tags(rest: str) -> tuple[str, list[str]]:
+    words: list[str] = []
     while True:
-        parts = rest.rsplit(maxsplit=1)
-        found = _TAG.fullmatch(parts[1]) if len(parts) == 2 else None
-        if not found:
-            return rest.rstrip(), tuple(dict.fromkeys(reversed(tags)))
-        tags.append(found[1])
-        rest = parts[0]
+        split = rest.rsplit(maxsplit=1)
+        if len(split) < 2 or not is_tag(split[1]):
+            found = (tag for word in reversed(words) for tag in _TAG.findall(word))
+            return rest.rstrip(), list(found)
+        rest = split[0]
+        words.append(split[1])
 
 
 def _without_topic(rest: str) -> tuple[str, str]:
-    text, found, pointer = rest.rpartition(" (see ")
-    topic = pointer.removesuffix(")")
-    if not found or not text.strip() or topic == pointer or not is_topic_name(topic):
+    text, _, pointer = rest.rpartition("(")
+    found = _POINTER.fullmatch(pointer)
+    if not (found and is_topic_name(found[2]) and text[-1:].isspace() and text.strip()):
         return rest, ""
-    return text.rstrip(), topic
+    return text.rstrip(), found[2]
 
 
 def _tag(given: str) -> str:

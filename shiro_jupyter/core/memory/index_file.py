@@ -10,15 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import StorageError
-from ..workspace.files import (
-    ensure_project_store,
-    make_folder,
-    read_plain,
-    refuse_link,
-    retried,
-    write_atomic,
-)
+from ..workspace.files import Tell, ensure_project_store, make_folder, retried, write_atomic
+from ..workspace.plain import read_plain, refuse_foreign, refuse_link, refuse_no_text
 from ..workspace.project import Project
 from .index import Index
 
@@ -32,19 +25,18 @@ class IndexFile:
 
     def read(self) -> Index:
         """Empty where there is no file. Raises `StorageError` for one that cannot be used."""
-        if self.project and self.project.store_is_foreign:
-            return Index()
         if self.project:
+            refuse_foreign(self.project)
             refuse_link(self.path)
         raw = read_plain(self._real) or b""
-        if b"\0" in raw or raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise StorageError(f"{self.path} is not UTF-8 text; save it as UTF-8.")
+        refuse_no_text(self.path, raw)
         return Index(raw)
 
-    def edit(self, change: Callable[[Index], Index]) -> list[str]:
+    def edit(self, change: Callable[[Index], Index], tell: Tell | None = None) -> list[str]:
         """Replace the index by what `change` makes of it; sentences to tell.
 
-        `change` is called again on the newer text where a person saved the file meanwhile.
+        `change` is called again on the newer text where a person saved the file meanwhile. `tell`
+        takes a sentence where another process is waited for.
         """
         before = self.read()
         if change(before) is before:
@@ -62,7 +54,7 @@ class IndexFile:
             )
             return [note for note in notes if note] if written else None
 
-        return retried(path, attempt)
+        return retried(path, attempt, tell)
 
     @property
     def _real(self) -> Path:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..workspace.files import append, locked, make_folder, told
+from ..workspace.files import append, locked, make_folder
+from ..workspace.plain import told
 
 _HASH = re.compile(rb"[0-9a-f]{64}")
 

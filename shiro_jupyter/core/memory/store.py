@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..errors import MemoryClose, MemoryRefused, PathRefused, StorageError
 from ..workspace.clock import Clock
-from ..workspace.files import write_atomic
+from ..workspace.files import Tell, write_atomic
 from ..workspace.folders import Folders
 from ..workspace.git import identity
 from ..workspace.project import Project
@@ -22,20 +22,25 @@ from .block import Block, Line
 from .caps import Caps, refuse_secret
 from .close import closest
 from .counts import Counts
-from .found import SCOPES, Found, Scope, cut, pick
-from .index import ABOUT, Entry, Index, Kind, compose
+from .found import SCOPES, Found, Scope, as_id, cut, pick, same
+from .index import Entry, Index, Kind, compose, fold, parts, plain
 from .index_file import IndexFile
 from .own import Own
 from .problems import Problems
 from .rank import Document, Ranker, document_of
 from .signal import TaskSignal
 from .stale import Files, stale
+from .swaps import in_place_of, swapped
 from .topics import Topic, read_topic
 
 __all__ = ["SCOPES", "Caps", "Forgotten", "Found", "Memory", "Remembered", "Scope"]
 
 RECALLED = 15
 NO_SIGNAL = TaskSignal()
+_WHOSE = {
+    "project": "of this project, not about you: leave --global out (scope project)",
+    "global": "about you, for all projects: say --global (scope global)",
+}
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,14 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """`lines` is over 1 where the file said the same several times."""
+    """`lines` is over 1 where the file said the same several times. `notes` are sentences to
+    tell: what stays below it, a file that could not be looked at."""
 
     entry: Entry
     scope: Scope
     path: Path
     lines: int = 1
+    notes: tuple[str, ...] = ()
 
 
 class Memory:
@@ -82,6 +89,7 @@ class Memory:
         self.own = Own.of(folders.data, identity(project.root))
         self.swaps: dict[Entry, Entry] = {}  # by what was replaced here: what took its place
         self._problems = Problems(self._files.values())
+        self._forgotten: dict[tuple[str, Scope | None], Scope] = {}  # by what was asked for
 
     def path(self, scope: Scope = "project") -> Path:
         return self._files[scope].path
@@ -103,71 +111,85 @@ class Memory:
         about: Mapping[str, Sequence[str]] | None = None,
         replaces: str = "",
         keep_both: bool = False,
+        tell: Tell | None = None,
     ) -> Remembered:
         """Append one memory, unless the scope holds the same.
 
         `replaces` is the id or whole text of the one whose place it takes, with its count and
-        what is not said anew: kind, tags, pointer. Without it and `keep_both`, one that claims
+        what is not said anew: kind, tags, pointer. Without `keep_both`, another one that claims
         something else of the same subject raises `MemoryClose`. A topic that is pointed at here
-        is accepted as it stands.
+        is accepted as it stands. `tell` takes a sentence where another process is waited for.
         Raises `TextRefused` for what may not be stored and at the cap, `StorageError` where the
         file cannot be used. Nothing is ever cut or evicted to make room.
         """
+        text = plain(text)
         self.caps.check(text, self.project.memory_dir)
-        entry = compose(text, self.clock.now(), kind or "fact", tags, topic, about)
+        entry = compose(text, self.clock.now(), kind, tags, topic, about)
         refuse_secret(entry.said)
         topic = entry.topic
         old = None
         if replaces.strip():
-            old = pick(self._found(scope), replaces, whole=True).entry
-            entry = _in_place_of(old, entry, kind or old.kind)
-        same: list[Entry] = []
+            old = self._picked(replaces, scope, whole=True)[0].entry
+            entry = in_place_of(old, entry, kind or parts(text).kind or old.kind)
+        there: list[Entry] = []
 
         def change(index: Index) -> Index:
             others = [each for each in index.entries if not old or each.folded != old.folded]
-            same[:] = [each for each in others if each.folded == entry.folded]
-            if old:
-                after = _swapped(index, old, None if same else entry)
-            elif same:
-                return index
-            elif not keep_both and (near := closest(entry, others)):
+            there[:] = [each for each in others if each.folded == entry.folded]
+            if not (there or keep_both) and (near := closest(entry, others)):
                 raise MemoryClose(near.id, cut(near.text, self.caps.text))
+            if old:
+                after, _ = swapped(index, old, None if there else entry)
             else:
-                after = index.append(entry)
+                after = index if there else index.append(entry)
             return self.caps.within(index, after, scope)
 
-        notes = self._files[scope].edit(change)
+        notes = self._files[scope].edit(change, tell)
         if old:
             self._counts[scope].move(old.folded, entry.folded)
-            self.swaps[old] = same[0] if same else entry
         detail = self._topic(scope, topic)
         own = [detail.claim] if detail else []
-        if same:
+        if there:
             notes = self._mark_own(scope, own)
-            return Remembered(same[0], scope, self.path(scope), False, tuple(notes), old)
+            return Remembered(there[0], scope, self.path(scope), False, tuple(notes), old)
         notes += self._mark_own(scope, [entry.line(), *own]) + self.caps.advice(entry.text)
         return Remembered(entry, scope, self.path(scope), True, tuple(notes), old)
 
-    def forget(self, text: str, scope: Scope | None = None) -> Forgotten:
+    def forget(
+        self, text: str, scope: Scope | None = None, *, tell: Tell | None = None
+    ) -> Forgotten:
         """Remove the memory with this text or id, else the only one that holds the text.
 
-        Raises `MemoryRefused` where the text is blank, or none or several match: nothing is
-        removed then.
+        The same asked for once more, as by a cell that is run again, removes nothing else: no
+        other memory that holds the text, nor the other scope's. Raises `MemoryRefused` for that
+        and where the text is blank, or none or several match: nothing is removed then.
         """
         if not text.strip():
             raise MemoryRefused("Say which memory to forget: its text, a part of it, or its id.")
-        found = pick(self._found(scope), text)
+        found, exact = self._picked(text, scope)
         where, entry = found.scope, found.entry
+        asked = as_id(text) or fold(text), scope
+        if asked in self._forgotten and not (exact and self._forgotten[asked] == where):
+            raise MemoryRefused(
+                f"“{text.strip()}” was forgotten already; nothing was changed. To forget another "
+                "one, say its id, and for one about you in all projects --global (scope global)."
+            )
+        left: list[int] = []
         removed = 0
 
         def change(index: Index) -> Index:
             nonlocal removed
-            removed = len(_numbers(index, entry))
-            return _swapped(index, entry, None)
+            after, numbers = swapped(index, entry, None)
+            removed = len(numbers)
+            left[:] = [n + 2 - at for at, n in enumerate(numbers, 1) if index.wraps(n)]
+            return after
 
-        self._files[where].edit(change)
+        self._files[where].edit(change, tell)
+        self._forgotten[asked] = where
         self._counts[where].drop(entry.folded)
-        return Forgotten(entry, where, self.path(where), removed)
+        notes = [f"Line {n}, which went on below it, stays: take it out by hand." for n in left]
+        notes += [] if scope else self.unusable()
+        return Forgotten(entry, where, self.path(where), removed, tuple(notes))
 
     def rewrite(self, curate: Callable[[Index], Index], scope: Scope = "project") -> Path:
         """Put a curated index in the place of the one there is; the path of the dated backup of
@@ -211,9 +233,10 @@ class Memory:
     def entries(
         self, scope: Scope | None = None, tables: Mapping[str, Collection[str]] | None = None
     ) -> list[Found]:
-        """All memories, newest first. Raises `StorageError` for a file that cannot be used.
+        """All memories, newest first, of one scope or of each whose file can be used.
 
-        `tables` are those at hand and their columns, to tell what is stale.
+        Raises `StorageError` where that of the scope asked for cannot be. `tables` are those at
+        hand and their columns, to tell what is stale.
         """
         flagged = self._flagging(tables)
         return [flagged(each) for each in self._found(scope)]
@@ -234,12 +257,16 @@ class Memory:
     ) -> list[Found]:
         """The memories that match best, 15 at most; their counts rise as the search earns.
 
-        Counted are those that hold every word of the query, else the first. Raises
-        `MemoryRefused` for a blank query.
+        Counted are those that hold every word of the query, else the first; an id finds what has
+        it. Raises `MemoryRefused` for a blank query, else as `entries`.
         """
         if not query.strip():
             raise MemoryRefused("Say what to recall: a few words.")
         everything = self._found(scope)
+        flagged = self._flagging(tables)
+        if as_id(query) and (named := same(everything, query)):
+            self._count(named)
+            return [replace(flagged(each), count=each.count + 1) for each in named]
         documents = list(map(_document, everything))
         ranked = Ranker(documents).find(query, RECALLED)
         wanted = set(search.terms(query))
@@ -248,15 +275,40 @@ class Memory:
             for each in ranked
         }
         counted = {at for at in held if wanted <= held[at]} or {each.at for each in ranked[:1]}
-        for name in SCOPES:
-            rising = [everything[at] for at in counted if everything[at].scope == name]
-            self._counts[name].add({each.entry.folded for each in rising})
-        flagged = self._flagging(tables)
+        self._count([everything[at] for at in counted])
         hits = [(everything[hit.at], hit, hit.at in counted) for hit in ranked]
         return [
             replace(flagged(found), count=found.count + more, score=hit.score, why=hit.why)
             for found, hit, more in hits
         ]
+
+    def _count(self, found: Sequence[Found]) -> None:
+        for name in SCOPES:
+            self._counts[name].add({each.entry.folded for each in found if each.scope == name})
+
+    def unusable(self) -> list[str]:
+        """A sentence for each file that cannot be used now, and whose scope is left out where both
+        are asked for."""
+        faults = []
+        for scope in SCOPES:
+            try:
+                self.index(scope)
+            except StorageError as error:
+                faults.append(str(error))
+        return faults
+
+    def _picked(self, text: str, scope: Scope | None, *, whole: bool = False) -> tuple[Found, bool]:
+        """As `pick`; a refusal says where else it is, or what could not be looked at."""
+        try:
+            return pick(self._found(scope), text, whole=whole)
+        except MemoryRefused as refused:
+            other: Scope = "project" if scope == "global" else "global"
+            if scope and same(self._readable(other), text):
+                raise MemoryRefused(
+                    f"“{text.strip()}” is a memory {_WHOSE[other]}; nothing was changed."
+                ) from None
+            more = [] if scope else self.unusable()
+            raise MemoryRefused("\n".join([str(refused), *more])) from None
 
     def block(self, signal: TaskSignal = NO_SIGNAL) -> Block:
         """What every request of a session carries: the memories that match, under a ceiling.
@@ -280,7 +332,13 @@ class Memory:
         """Newest first, not flagged yet."""
         found = []
         for each in [scope] if scope else SCOPES:
-            index, counts = self.index(each), self._counts[each].read()
+            try:
+                index = self.index(each)
+            except StorageError:
+                if scope:
+                    raise
+                continue
+            counts = self._counts[each].read()
             own = self._owned(each)
             topic_of = cache(partial(self._topic, each))  # as shown, so accepted
             for entry, line in zip(index.entries, index.memory_lines(), strict=True):
@@ -338,36 +396,3 @@ def _document(found: Found) -> Document:
 def _most_recalled(found: Iterable[Found]) -> list[Line]:
     ranked = sorted(found, key=lambda each: -each.count)  # stable: the newer first among equals
     return [Line(each.entry, accepted=each.accepted) for each in ranked]
-
-
-def _in_place_of(old: Entry, new: Entry, kind: Kind) -> Entry:
-    """With what the new one does not say anew, and what a person wrote into the comment."""
-    parts = [part.strip() for part in old.about.split(";")]
-    by_hand = [part for part in parts if part.partition(":")[0].strip() not in ABOUT]
-    return replace(
-        new,
-        kind=kind,
-        tags=new.tags or old.tags,
-        topic=new.topic or old.topic,
-        about="; ".join(filter(None, [new.about, *by_hand])),
-    )
-
-
-def _numbers(index: Index, entry: Entry) -> list[int]:
-    return [number for number, each in index.found if each.folded == entry.folded]
-
-
-def _swapped(index: Index, old: Entry, new: Entry | None) -> Index:
-    """With the new entry, if any, in the last place of the old one, which a merge may have left
-    several times. Raises `MemoryRefused` where there is none."""
-    numbers = _numbers(index, old)
-    if not numbers:
-        raise MemoryRefused(
-            f"“{old.text}” was removed meanwhile; nothing was changed. See what there is with "
-            "%shiro /notes or recall."
-        )
-    if new:
-        index = index.swap(numbers.pop(), new)
-    for number in reversed(numbers):
-        index = index.remove(number)
-    return index

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import PathRefused, StorageError
-from ..workspace.files import read_plain
+from ..workspace.plain import read_plain, refuse_no_text
 from .index import ABOUT, is_topic_name
 
 READ = 200_000  # bytes of a topic; what comes after is not read
@@ -70,12 +70,11 @@ def read_topic(folder: Path, name: str, *, uid: int | None = None) -> Topic | No
         uid = os.getuid() if hasattr(os, "getuid") else None
     try:
         data = read_plain(folder / name, head=READ, owner=uid)
+        if data is None:
+            return None
+        refuse_no_text(folder / name, data)
     except StorageError as error:
         raise PathRefused(str(error)) from None
-    if data is None:
-        return None
-    if b"\0" in data:
-        raise PathRefused(f"The topic {name} is not UTF-8 text; save it as UTF-8.")
     return parse_topic(name, data.decode("utf-8-sig", "replace"))
 
 

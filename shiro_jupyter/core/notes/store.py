@@ -17,22 +17,18 @@ from typing import Any
 
 from ..errors import NoteRefused, StorageError
 from ..workspace.clock import Clock
-from ..workspace.files import (
-    ensure_project_store,
-    read_plain,
-    refuse_link,
-    retried,
-    told,
-    write_atomic,
-)
+from ..workspace.files import ensure_project_store, retried, write_atomic
+from ..workspace.plain import CONFLICT, read_plain, refuse_foreign, refuse_link, told, utf8
 from ..workspace.project import Project
-from ..workspace.text import decode, is_visible
+from ..workspace.text import is_visible
 from ..workspace.threads import in_thread
 from . import budget
 from .note import Edit, Note, Section, edited, slug_of, title_of
 from .parse import body_of, front_of, parse
 
 STAMP = "%Y-%m-%d %H:%M:%S"
+HEAD = 4096  # bytes that hold the front matter of a file that cannot be read whole
+_IGNORES_NOTES = re.compile(r"\s*/?(notes|\*\*?)(/\*{0,2})?\s*")
 _NAME = re.compile(r"\d{4}-\d\d-\d\d-.*-([0-9a-f]{8})\.md", re.DOTALL)
 
 Record = dict[str, Any]
@@ -57,6 +53,16 @@ class Kept:
     def body(self) -> str:
         """Title and sections, verbatim."""
         return body_of(self.text)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A note's file that cannot be used, and why. `front` is what its head still tells."""
+
+    path: Path
+    fault: str
+    id: str
+    front: Note | None
 
 
 @dataclass(frozen=True)
@@ -104,29 +110,32 @@ class Notes:
 
     def active(self) -> Kept | None:
         """This session's active note; where it has had none yet, the newest that a session on
-        the same notebook left when it died. Raises `StorageError`."""
-        return self._active(self._all())
+        the same notebook left when it died. Raises `StorageError`, also where its file cannot be
+        used: another one is not begun in silence."""
+        return self._active(*self._look())
+
+    def closed(self) -> Kept | None:
+        """This session's note that was archived last. Raises `StorageError`."""
+        mine = (each for each in self.all() if self._is_mine(each))
+        return next((each for each in mine if each.front.status == "archived"), None)
 
     def all(self) -> list[Kept]:
         """Every note of the project, the one updated last first. Raises `StorageError`."""
-        return sorted(self._all(), key=_age, reverse=True)
+        return sorted(self._look()[0], key=_age, reverse=True)
 
     def problems(self) -> list[str]:
         """What is wrong with the files, a sentence each; never raises."""
-        found = []
         try:
-            for path in self._paths():
-                try:
-                    if (kept := self._read(path)) and not kept.whole:
-                        found.append(
-                            f"{path} has lost its front matter and is no session's note; put "
-                            "back the lines between --- and ---, or remove it."
-                        )
-                except StorageError as error:
-                    found.append(str(error))
+            everything, unread = self._look()
         except StorageError as error:
-            found.append(str(error))
-        return found
+            return [str(error)]
+        cut = [
+            f"{each.path} has lost its front matter and is no session's note; put back the lines "
+            "between --- and ---, or remove it."
+            for each in everything
+            if not each.whole
+        ]
+        return [*(each.fault for each in unread), *cut, *map(_merge, filter(_merge, everything))]
 
     # -- writing -------------------------------------------------------------------------
 
@@ -157,6 +166,7 @@ class Notes:
 
         current()  # else a folder would be made for nothing
         done = retried(self._folder, attempt)
+        self._last = ""
         self._log(done.note, "done")
         return done
 
@@ -222,8 +232,8 @@ class Notes:
         place = ensure_project_store(self.project)
 
         def attempt() -> Updated | None:
-            everything = self._all()
-            kept = self._active(everything)
+            everything, unread = self._look()
+            kept = self._active(everything, unread)
             note, repairs = kept.read if kept else (self._begun(first, everything), ())
             note = replace(
                 change(note),
@@ -239,24 +249,53 @@ class Notes:
                 return None
             self._last = note.id
             said = [place] if place else []
+            if not kept:
+                said += self._beside(unread)
+            elif merge := _merge(kept):
+                said.append(merge)
             if repairs:
                 said.append(f"The note {path.name} was repaired: {' '.join(repairs)}")
             return Updated(note, path, tuple(said))
 
         return retried(self._folder, attempt)
 
-    def _active(self, everything: list[Kept]) -> Kept | None:
-        mine = [each for each in everything if self._is_mine(each)]
-        candidates = mine or [
-            each
-            for each in everything
-            if each.whole
-            and each.front.notebook == self._notebook
-            and each.front.status == "active"
-            and not self._alive(each.front.session)
+    def _beside(self, unread: list[Unread]) -> list[str]:
+        """What to know of where a note was begun: one that may be what went before it, a
+        `.gitignore` of the person's own."""
+        said = [
+            f"Another note was begun beside one that cannot be used: {each.fault}"
+            for each in unread
+            if not each.front or self._is_left(each.front)
         ]
-        active = [each for each in candidates if each.front.status == "active"]
-        return max(active, key=_age, default=None)
+        ignore = self.project.store / ".gitignore"
+        lines = (read_plain(ignore) or b"").decode(errors="replace").split("\n")
+        if not any(_IGNORES_NOTES.fullmatch(line) for line in lines):
+            said.append(f"Git would take the notes: add the line notes/ to {ignore}.")
+        return said
+
+    def _active(self, everything: list[Kept], unread: list[Unread]) -> Kept | None:
+        mine = [each for each in everything if self._is_mine(each)]
+        found = [each for each in mine if each.front.status == "active"]
+        if fault := next((each.fault for each in unread if self._is_open(each)), ""):
+            if not found:
+                raise StorageError(fault)
+        elif not mine:
+            found = [each for each in everything if each.whole and self._is_left(each.front)]
+        return max(found, key=_age, default=None)
+
+    def _is_open(self, unread: Unread) -> bool:
+        """Whether it is this session's active note, as far as can be told."""
+        if unread.front is None:
+            return unread.id == self._last
+        return unread.front.session == self.session and unread.front.status == "active"
+
+    def _is_left(self, front: Note) -> bool:
+        """Whether a session on the same notebook left it open when it died."""
+        return (
+            front.notebook == self._notebook
+            and front.status == "active"
+            and not self._alive(front.session)
+        )
 
     def _is_mine(self, kept: Kept) -> bool:
         if kept.whole:
@@ -292,34 +331,25 @@ class Notes:
 
     def _paths(self) -> list[Path]:
         folder = self._folder
-        if self.project.store_is_foreign:
-            return []
+        refuse_foreign(self.project)
         refuse_link(folder)
         with told("read", folder), suppress(FileNotFoundError):
             return sorted(each for each in folder.iterdir() if _NAME.fullmatch(each.name))
         return []
 
-    def _all(self) -> list[Kept]:
-        """Every note that can be read; `problems` tells the others."""
-        found = []
+    def _look(self) -> tuple[list[Kept], list[Unread]]:
+        """Every note that can be read, and those that cannot."""
+        found, unread = [], []
         for path in self._paths():
-            with suppress(StorageError):
-                if kept := self._read(path):
-                    found.append(kept)
-        return found
-
-    def _read(self, path: Path) -> Kept | None:
-        raw = read_plain(path)
-        if raw is None:
-            return None
-        decoded = decode(raw)
-        if decoded is None or decoded.lossy:
-            raise StorageError(f"{path} is no text; save it as UTF-8.")
-        named = _NAME.fullmatch(path.name)
-        assert named
-        bare = Note(named[1], created=path.name[:10])
-        front = front_of(decoded.text, bare)
-        return Kept(path, raw, decoded.text, front or bare, whole=front is not None)
+            bare = _bare(path)
+            try:
+                if (raw := read_plain(path)) is not None:
+                    text = utf8(path, raw)
+                    front = front_of(text, bare)
+                    found.append(Kept(path, raw, text, front or bare, whole=front is not None))
+            except StorageError as error:
+                unread.append(Unread(path, str(error), bare.id, _head(path, bare)))
+        return found, unread
 
     def _stamp(self) -> str:
         return self.clock.now().strftime(STAMP)
@@ -331,3 +361,26 @@ class Notes:
 
 def _age(kept: Kept) -> tuple[str, str]:
     return kept.front.updated, kept.path.name
+
+
+def _bare(path: Path) -> Note:
+    """What the name of a note's file tells."""
+    named = _NAME.fullmatch(path.name)
+    assert named
+    return Note(named[1], created=path.name[:10])
+
+
+def _head(path: Path, bare: Note) -> Note | None:
+    try:
+        head = read_plain(path, head=HEAD) or b""
+    except StorageError:
+        return None
+    return front_of(head.decode(errors="replace"), bare)
+
+
+def _merge(kept: Kept) -> str:
+    """The sentence to tell of a merge that was left behind, empty where there is none."""
+    for number, line in enumerate(kept.text.split("\n"), 1):
+        if CONFLICT.match(line):
+            return f"{kept.path}, line {number}: the mark of a merge conflict; settle it."
+    return ""

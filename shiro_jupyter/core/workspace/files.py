@@ -1,5 +1,4 @@
-"""The only module that writes files: atomically, or by appending, under a lock where asked; and
-that reads what people edit.
+"""The only module that writes files: atomically, or by appending, under a lock where asked.
 
 Every function raises `StorageError` with the path, the system's reason and what to do.
 """
@@ -20,13 +19,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import StorageError
-from .paths import OPEN_PLAIN
+from .plain import refuse_foreign, refuse_link, told
 from .project import Project
 
 T = TypeVar("T")
+Tell = Callable[[str], object]  # takes a sentence for a person
 
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
-LOCK_PATIENCE = 10.0  # seconds to wait for another process
+LOCK_PATIENCE, LOCK_TOLD = 10.0, 1.0  # seconds to wait for another process, and in silence
 # A lock this old, by the file system's own clock, has lost its owner; less than the patience, so
 # that nobody is refused for the lock of a process that was killed.
 LOCK_STALE = 5.0
@@ -34,7 +34,6 @@ LOCK_STALE = 5.0
 # half saved, and whoever had a file open when it was replaced still writes to the one nobody sees.
 EMPTY_PATIENCE, LATE_PATIENCE = 0.5, 0.003  # seconds to wait for either
 TRIES = 20  # of a write that a person's own saves keep overtaking
-READABLE = 2_000_000  # bytes; a larger file is no text of ours
 # What git passes over in `.shiro`: notes, and what a killed process leaves behind.
 IGNORED = b"notes/\n.*.tmp\n*.lock*\n*.bak\n"
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -51,7 +50,8 @@ def write_atomic(
     the new bytes. With `expected`, nothing is written and False returned where the file holds
     other bytes by now (a missing file holds none): a person saved it meanwhile. Where a save in
     place and the write come across each other, the file holds what was saved, and False is
-    returned; what is appended at that moment is kept. An empty file is filled in place.
+    returned; what is appended at that moment is kept. An empty file is filled in place. One that
+    nobody may write is refused: our way needs no right on the file itself, but says who set that.
     """
     with told("write", path):
         make_folder(path.parent, private=private)
@@ -60,8 +60,10 @@ def write_atomic(
         except FileNotFoundError:
             known = None
         regular = known if known and stat.S_ISREG(known.st_mode) else None
+        if regular and not regular.st_mode & 0o222:
+            raise StorageError(f"{path} is read-only; make it writable (chmod u+w) and try again.")
         if regular and expected == b"":
-            return _fill(path, data, private)
+            return _fill(path, data, private, time.time() - regular.st_mtime)
         if regular and regular.st_nlink > 1:
             if not _holds(path, expected):
                 return False
@@ -130,10 +132,7 @@ def make_folder(path: Path, *, private: bool = False) -> None:
 def ensure_project_store(project: Project) -> str:
     """Make `.shiro` ready for a first write; the sentence to tell, empty where it was ready."""
     store = project.store
-    if project.store_is_foreign:
-        raise StorageError(
-            f"{store} belongs to another user, so nothing is written; work in a folder of your own."
-        )
+    refuse_foreign(project)
     refuse_link(store)
     make_folder(store)
     ignore = store / ".gitignore"
@@ -144,46 +143,13 @@ def ensure_project_store(project: Project) -> str:
     return f"Keeping this project's memory and notes in {store} (git ignores notes/ there)."
 
 
-def refuse_link(path: Path) -> None:
-    """Raises `StorageError` where any part of an absolute path is a link."""
-    if Path(os.path.realpath(path)) != path:
-        raise StorageError(f"{path} leads elsewhere by a link; take the link away.")
-
-
-def read_plain(path: Path, *, head: int | None = None, owner: int | None = None) -> bytes | None:
-    """All of a regular file, or its first `head` bytes; None where there is no file.
-
-    Nothing else is opened, which might never end, and no link is followed. `owner` is the only
-    user whose file is read, where given.
-    """
-    with told("read", path):
-        try:
-            _refuse_odd(path, path.lstat(), owner)
-            with os.fdopen(os.open(path, OPEN_PLAIN), "rb") as file:
-                _refuse_odd(path, os.fstat(file.fileno()), owner)
-                data = file.read(head or READABLE + 1)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-    if len(data) > READABLE:
-        size = READABLE // 1_000_000
-        raise StorageError(f"{path} is larger than {size} MB; move what it holds to other files.")
-    return data
-
-
-def _refuse_odd(path: Path, known: os.stat_result, owner: int | None) -> None:
-    if not stat.S_ISREG(known.st_mode):
-        raise StorageError(f"{path} is no plain file; put one in its place, and no link.")
-    if owner is not None and known.st_uid != owner:
-        raise StorageError(f"{path} belongs to another user; put a file of your own in its place.")
-
-
-def retried(path: Path, attempt: Callable[[], T | None]) -> T:
+def retried(path: Path, attempt: Callable[[], T | None], tell: Tell | None = None) -> T:
     """What `attempt` makes of a file, or of those in a folder, under its lock.
 
     It reads, and writes what it read only if that stands yet; where a person's save came first
-    it gives None, and is called again.
+    it gives None, and is called again. `tell` takes a sentence where the lock is waited for.
     """
-    with locked(path):
+    with locked(path, tell=tell):
         for _ in range(TRIES):
             if (done := attempt()) is not None:
                 return done
@@ -197,8 +163,10 @@ def locked(
     patience: float = LOCK_PATIENCE,
     stale: float = LOCK_STALE,
     sleep: Callable[[float], None] = time.sleep,
+    tell: Tell | None = None,
 ) -> Iterator[None]:
-    """Hold the lock of `path` against other threads, processes and machines.
+    """Hold the lock of `path` against other threads, processes and machines. A wait that a person
+    would notice is told, once.
 
     `path` is a file, or a folder for all files in it. A lock file made with O_EXCL, which NFS
     honours, rather than `flock`, which it may not. Hold it for one read and write, never while
@@ -209,7 +177,7 @@ def locked(
     with told("lock", path):
         make_folder(path.parent)
         next_look = time.monotonic()
-        deadline = next_look + patience
+        deadline, silent = next_look + patience, next_look + LOCK_TOLD
         while not _create(lock, token):
             now = time.monotonic()
             if now >= next_look:  # a look makes a file: rarely
@@ -222,6 +190,9 @@ def locked(
                     f"{path} is in use by another process; try again, or remove {lock} if "
                     "nothing runs."
                 )
+            if tell and now > silent:
+                tell(f"Waiting for another process that has {path} in use …")
+                tell = None
             sleep(random.uniform(0.001, 0.02))
     try:
         yield
@@ -308,10 +279,10 @@ def _holds(path: Path, expected: bytes | None) -> bool:
         return expected == b""
 
 
-def _fill(path: Path, data: bytes, private: bool) -> bool:
+def _fill(path: Path, data: bytes, private: bool, age: float) -> bool:
     """Write to an empty file once it has stayed so; in place, since an editor slower than that
-    still writes to this file, not to one put in its stead."""
-    deadline = time.monotonic() + EMPTY_PATIENCE
+    still writes to this file, not to one put in its stead. `age`: seconds that it has been so."""
+    deadline = time.monotonic() + EMPTY_PATIENCE - max(0, age)
     while _holds(path, b""):
         if time.monotonic() >= deadline:
             append(path, data, private=private)
@@ -376,13 +347,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-@contextmanager
-def told(doing: str, path: Path) -> Iterator[None]:
-    """What the system refuses becomes a `StorageError`."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise StorageError(f"Cannot {doing} {path}: {reason}; mend that and try again.") from error

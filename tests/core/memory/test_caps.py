@@ -36,6 +36,11 @@ LINE = b"- [2026-11-30 09:00:00] use pnpm\n"
             )
             for character in "\0\x1b\x85\u2028\u2029\ud83d"
         ),
+        *(
+            (text, "The text is tags alone; say before them what to remember.")
+            for text in ("#only #tags", "#only", "#a,#b #c.")
+        ),
+        *((text, "The text holds no word; say what to remember.") for text in (".", "... ?", "“”")),
     ],
 )
 def test_what_is_no_line_of_an_index_is_refused(text: str, says: str) -> None:
@@ -45,7 +50,16 @@ def test_what_is_no_line_of_an_index_is_refused(text: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x" * 400, f"  {'x' * 400}\n", "tab\there", "größe 数据 👩\u200d👧"]
+    "text",
+    [
+        "🎉",
+        "C#",
+        "#1 is speed",
+        "x" * 400,
+        f"  {'x' * 400}\n",
+        "tab\there",
+        "größe 数据 👩\u200d👧",
+    ],
 )
 def test_what_is_one_line_passes(text: str) -> None:
     Caps().check(text, FOLDER)
@@ -66,8 +80,15 @@ def test_a_secret_is_refused_unseen() -> None:
     )
 
 
-@pytest.mark.parametrize("caps", [Caps(entries=2), Caps(bytes=2 * len(LINE))])
-def test_an_index_grows_up_to_its_caps_and_a_fuller_one_only_shrinks(caps: Caps) -> None:
+@pytest.mark.parametrize(
+    ("caps", "full"),
+    [
+        (Caps(entries=2), "2 memories"),
+        (Caps(bytes=2 * len(LINE)), "0 kB"),
+        (Caps(entries=2, bytes=2 * len(LINE)), "2 memories and 0 kB"),
+    ],
+)
+def test_an_index_grows_up_to_its_caps_and_a_fuller_one_only_shrinks(caps: Caps, full: str) -> None:
     one, two, three, four = (Index(LINE * count) for count in (1, 2, 3, 4))
     assert caps.within(one, two, "project") is two
     assert caps.within(four, three, "project") is three
@@ -75,9 +96,8 @@ def test_an_index_grows_up_to_its_caps_and_a_fuller_one_only_shrinks(caps: Caps)
     with pytest.raises(TextRefused) as refused:
         caps.within(three, four, "project")
     assert str(refused.value) == (
-        f"The project memory is full ({caps.entries} memories, {caps.bytes // 1000} kB); remove "
-        "what is stale with %forget, merge what says nearly the same, or move detail to topic "
-        "files."
+        f"The project memory is full (it may hold {full}); remove what is stale with %forget, "
+        "merge what says nearly the same, or move detail to topic files."
     )
     with pytest.raises(TextRefused):
         caps.within(two, three, "project")

@@ -16,6 +16,7 @@ from shiro_jupyter.core.memory.index import (
     compose,
     fold,
     parse_line,
+    plain,
 )
 
 NOW = datetime(2026, 11, 30, 9, 12, 44)
@@ -30,10 +31,25 @@ texts = st.one_of(
     # Texts that look like the parts around them.
     st.lists(
         st.sampled_from(
-            ["(gotcha)", "(fact)", "#tag", "#12", "(see a.md)", "<!-- x -->", "<!--", "-->", "word"]
+            [
+                "(gotcha)",
+                "(Fact):",
+                "#tag",
+                "#12",
+                "#a,#b;",
+                "#c.",
+                "(see a.md)",
+                "(See: `b.md`).",
+                "(see",
+                "<!-- x -->",
+                "<!--",
+                "-->",
+                "word",
+                ",",
+            ]
         ),
         min_size=1,
-        max_size=5,
+        max_size=6,
     ).map(" ".join),
 ).filter(lambda text: text.strip())
 tags = st.lists(st.sampled_from(["orders", "snake_case", "a.b", "größe", "x/y-z"]), max_size=3)
@@ -41,7 +57,7 @@ entries = st.builds(
     compose,
     texts,
     st.just(NOW),
-    st.sampled_from(KINDS),
+    st.sampled_from([None, *KINDS]),
     tags,
     st.sampled_from(["", "orders", "orders.md"]),
     st.sampled_from([{}, {"source": ["user"]}, {"files": ["a.py", "b,c", "--x"]}]),
@@ -120,6 +136,12 @@ def test_other_lines_are_no_memories(line: str) -> None:
         ("#only #tags", "fact", "#only", ("tags",)),
         ("twice #a #a", "fact", "twice", ("a",)),
         ("a <!-- b --> c", "fact", "a <!-- b --> c", ()),
+        ("prices are net #a, #b. #c", "fact", "prices are net", ("a", "b", "c")),
+        ("prices are net #a,#b;#c", "fact", "prices are net", ("a", "b", "c")),
+        ("prices are net #a #b.", "fact", "prices are net", ("a", "b")),
+        ("what of #a?", "fact", "what of #a?", ()),
+        ("(Gotcha) prices are net", "gotcha", "prices are net", ()),
+        ("(DECISION): use uv", "decision", "use uv", ()),
     ],
 )
 def test_what_is_taken_as_kind_text_and_tags(
@@ -128,6 +150,47 @@ def test_what_is_taken_as_kind_text_and_tags(
     entry = parse_line(f"- [2026-10-08 10:00:00] {line}")
     assert entry
     assert (entry.kind, entry.text, entry.tags) == (kind, text, tags)
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    ["(see t.md)", "(see t.md).", "(see `t.md`)", "(see: t.md)", '(See "t.md"),', "(see  t.md)"],
+)
+def test_a_pointer_is_taken_as_people_write_it_and_among_the_tags(pointer: str) -> None:
+    for said in (f"net #a #b {pointer}", f"net {pointer} #a #b", f"net #a {pointer} #b."):
+        entry = compose(said, NOW)
+        assert (entry.text, entry.topic, entry.tags) == ("net", "t.md", ("a", "b"))
+        assert entry.line() == "- [2026-11-30 09:12:44] net (see t.md) #a #b"
+        assert parse_line(f"- [2026-11-30 09:12:44] {said}") == entry
+
+
+@pytest.mark.parametrize(
+    "said", ["net (see a/b.md)", "net(see t.md)", "(see t.md)", "x (see `t.md)"]
+)
+def test_what_is_no_pointer_stays_text(said: str) -> None:
+    assert (compose(said, NOW).text, compose(said, NOW).topic) == (said, "")
+
+
+def test_a_topic_that_is_given_stands_beside_another_that_is_typed() -> None:
+    assert compose("net (see t.md)", NOW, topic="t").line().endswith("] net (see t.md)")
+    assert compose("net (see a.md)", NOW, topic="t").line().endswith("] net (see a.md) (see t.md)")
+
+
+def test_a_kind_is_taken_from_the_text_where_none_is_given() -> None:
+    assert compose("(gotcha) net", NOW) == Entry("2026-11-30 09:12:44", "net", "gotcha")
+    assert compose("(gotcha) net", NOW, "fact").line().endswith("] (fact) (gotcha) net")
+
+
+@pytest.mark.parametrize("start", ["- [2026-10-08 10:00:00] ", "[2026-10-08 10:00:00]  ", "  "])
+@pytest.mark.parametrize("end", ["", " <!-- source: user -->"])
+def test_a_pasted_line_is_what_it_says(start: str, end: str) -> None:
+    end = end if "[" in start else ""
+    assert plain(f"{start}(gotcha) net #a{end} ") == "(gotcha) net #a"
+
+
+def test_a_text_that_only_looks_like_a_pasted_line_is_left_alone() -> None:
+    for text in ("- [ ] task", "[2026-10-08] net", "net <!-- x -->", "- [2026-10-08 10:00:00]"):
+        assert plain(text) == text
 
 
 @given(entries)
@@ -141,9 +204,10 @@ def test_append_adds_one_line_and_keeps_every_byte(raw: bytes, entry: Entry) -> 
     after = before.append(entry)
     assert after.raw.startswith(raw)
     assert after.entries == (*before.entries, entry)
+    assert after.raw.endswith(b"\n")
+    without = after.remove(after.found[-1][0]).raw  # but for the end that an open last line got
     ends_open = raw.removeprefix(BOM) != b"" and not raw.endswith(b"\n")
-    assert after.raw.endswith(b"\n") is not ends_open
-    assert after.remove(after.found[-1][0]).raw == raw
+    assert without in ((raw + b"\n", raw + b"\r\n") if ends_open else (raw,))
 
 
 @given(files())
@@ -238,6 +302,18 @@ def test_swap_changes_exactly_one_line(raw: bytes, entry: Entry) -> None:
         assert len(after.raw) == len(raw) - len(old) + len(new)
         if raw.count(old) == 1:
             assert after.raw == raw.replace(old, new)
+
+
+def test_the_rest_of_a_wrapped_line_is_told_and_an_item_below_is_none() -> None:
+    line = b"- [2026-10-08 10:00:00] use pnpm\n"
+    for rest in (b"  and not npm #js\n", b"\tand\n", b" #js\n"):
+        (told,) = Index(line + rest + rest).broken()
+        assert (told.number, told.line) == (2, rest) and "wrapped" in told.fault
+        assert Index(line + rest).wraps(0)
+    for rest in (b"  - since it is fast\n", b"\n", b"  \n", b"words\n", b"  # Heading\n", b" \xe9"):
+        index = Index(line + rest)
+        assert not index.wraps(0) and not any("wrapped" in each.fault for each in index.broken())
+    assert Index(b"# Heading\n  words\n").broken() == []
 
 
 def test_what_the_comment_tells_is_read_back() -> None:

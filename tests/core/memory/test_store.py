@@ -176,7 +176,77 @@ def test_forget_means_the_project_where_both_scopes_say_it(make_memory: MakeMemo
     memory.remember("no emojis", scope="global")
     memory.remember("no emojis")
     assert memory.forget("no emojis").scope == "project"
-    assert memory.forget("no emojis").scope == "global"
+    with pytest.raises(MemoryRefused, match="forgotten already"):
+        memory.forget("No emojis.")
+    assert memory.forget("no emojis", "global").scope == "global"
+
+
+def test_what_was_forgotten_once_takes_nothing_else_with_it_when_asked_again(
+    make_memory: MakeMemory,
+) -> None:
+    memory = make_memory()
+    ask = memory.remember("use pnpm").entry.id
+    memory.remember("use pnpm in CI", keep_both=True)
+    memory.remember("use pnpm", scope="global")
+    assert memory.forget("use pnpm").entry.text == "use pnpm"
+    for again in ("use pnpm", "Use  pnpm!"):
+        with pytest.raises(MemoryRefused, match=r"forgotten already; nothing.*its id.*--global"):
+            memory.forget(again)
+    memory.remember("use pnpm", keep_both=True)
+    assert memory.forget("use pnpm").scope == "project"  # recorded again, as by a cell run again
+    assert memory.forget("CI").entry.text == "use pnpm in CI"
+    memory.remember("plots for CI are svg")
+    with pytest.raises(MemoryRefused, match="“CI” was forgotten already"):
+        memory.forget("CI")
+    memory.remember("use pnpm")
+    assert memory.forget(ask).scope == "project"
+    for again in (ask, f"#{ask.upper()}"):
+        with pytest.raises(MemoryRefused, match="forgotten already"):
+            memory.forget(again)
+    assert texts(memory) == ["plots for CI are svg", "use pnpm"]
+
+
+def test_a_memory_is_found_by_its_id_however_that_is_written(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    entry = memory.remember("use pnpm").entry
+    memory.remember(f"what {entry.id} says is old")
+    for query in (entry.id, f" #{entry.id} ", entry.id.upper()):
+        (found,) = memory.recall(query)
+        assert found.entry == entry
+    assert [each.count for each in memory.entries() if each.entry == entry] == [3]
+    assert memory.recall("facade") == []
+    memory.remember("use yarn", replaces=f"#{entry.id.upper()}")
+    with pytest.raises(MemoryRefused, match=f"No memory has the id “{entry.id}”"):
+        memory.forget(entry.id)
+    assert texts(memory) == ["use yarn", f"what {entry.id} says is old"]
+
+
+def test_one_of_the_other_scope_is_named_as_such(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("no emojis", scope="global")
+    memory.remember("use pnpm")
+    for ask in ("use pnpm", memory.entries("project")[0].entry.id):
+        with pytest.raises(MemoryRefused, match=r"of this project.*leave --global out"):
+            memory.remember("use yarn", scope="global", replaces=ask)
+        with pytest.raises(MemoryRefused, match=r"of this project.*leave --global out"):
+            memory.forget(ask, "global")
+    with pytest.raises(MemoryRefused, match=r"about you.*say --global"):
+        memory.remember("use yarn", replaces="no emojis")
+    assert len(texts(memory)) == 2
+
+
+def test_what_stays_of_a_wrapped_line_is_told(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    path = memory.remember("use pnpm").path
+    line = "- [2026-01-01 00:00:00] use pnpm\n"
+    path.write_text(f"# Team\n{line}  and not npm\n{line}  for ever\n{line}")
+    (problem, more) = memory.problems()
+    assert f"{path}, line 3: the rest of a wrapped line" in problem and "line 5" in more
+    assert memory.forget("use pnpm").notes == (
+        "Line 2, which went on below it, stays: take it out by hand.",
+        "Line 3, which went on below it, stays: take it out by hand.",
+    )
+    assert path.read_text() == "# Team\n  and not npm\n  for ever\n"
 
 
 def test_forget_removes_lines_that_a_merge_left_twice(make_memory: MakeMemory) -> None:
@@ -252,6 +322,35 @@ def test_a_memory_may_be_replaced_by_its_own_text_or_by_one_that_is_there(
     assert [(each.entry.text, each.count) for each in memory.entries()] == [("Use pnpm", 1)]
 
 
+def test_what_takes_a_place_is_held_against_all_others(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    memory.remember("we use postgres 14")
+    memory.remember("deploys go out on friday")
+    before = memory.path().read_bytes()
+    with pytest.raises(MemoryClose, match="we use postgres 14"):
+        memory.remember("we use postgres 15", replaces="deploys go out on friday")
+    assert memory.path().read_bytes() == before
+    memory.remember("we use postgres 15", replaces="we use postgres 14")
+    memory.remember("we use postgres 16", replaces="deploys go out on friday", keep_both=True)
+    assert texts(memory) == ["we use postgres 16", "we use postgres 15"]
+
+
+def test_what_is_pasted_from_the_file_or_a_list_is_taken_for_what_it_says(
+    make_memory: MakeMemory,
+) -> None:
+    memory = make_memory()
+    pasted = "- [2026-10-08 10:00:00] (gotcha) use pnpm (see js.md) #js <!-- source: user -->"
+    line = "[2026-11-30 09:00:01] (gotcha) use pnpm (see js.md) #js"
+    assert memory.remember(pasted).entry.line() == f"- {line}"
+    assert not memory.remember(f"- {line}").stored
+    for other in ("(decision) use pnpm", "use pnpm #ts", "(gotcha) use pnpm (see ts.md)"):
+        with pytest.raises(MemoryRefused, match="No memory holds"):
+            memory.forget(other)
+    for said in (line, f"- {line}", pasted, "(gotcha) use pnpm", "(gotcha) use pnpm #js"):
+        assert memory.forget(said).entry.text == "use pnpm"
+        memory.remember(line)
+
+
 def test_what_replaces_a_line_that_a_merge_left_twice_stands_once(make_memory: MakeMemory) -> None:
     memory = make_memory()
     path = memory.remember("use pnpm").path
@@ -267,7 +366,7 @@ def test_nothing_is_stored_in_place_of_none_or_several(make_memory: MakeMemory) 
     before = memory.path().read_bytes()
     with pytest.raises(MemoryRefused, match=r"No memory holds “zebra”; nothing.*recall.*/notes"):
         memory.remember("use uv", replaces="zebra")
-    with pytest.raises(MemoryRefused, match=r"2 memories hold.*its whole text"):
+    with pytest.raises(MemoryRefused, match=r"2 memories hold.*by its id:"):
         memory.remember("use uv", replaces="prefer")
     assert memory.path().read_bytes() == before
 
@@ -443,7 +542,7 @@ def test_a_hand_edit_between_read_and_write_is_kept(
     memory.remember("two")
     assert path.read_bytes() == (
         b"- [2026-11-30 09:00:01] one\n# added by hand\r\n- plain bullet\r\n"
-        b"- [2026-11-30 09:00:02] two"
+        b"- [2026-11-30 09:00:02] two\r\n"
     )
     edits = iter(["\n- [2026-11-30 09:00:09] three\n"])
     assert not memory.remember("three").stored  # the person just wrote it
@@ -460,7 +559,32 @@ def test_a_broken_scope_hides_nothing_else_and_is_told_once(make_memory: MakeMem
     before = path.read_bytes()
     with pytest.raises(StorageError, match="UTF-8"):
         memory.remember("use uv")
+    with pytest.raises(StorageError, match="UTF-8"):
+        memory.entries("project")
     assert path.read_bytes() == before
+    assert texts(memory) == ["no emojis"] and memory.unusable() == [problem]
+    assert [each.entry.text for each in memory.recall("emojis")] == ["no emojis"]
+    with pytest.raises(MemoryRefused) as refused:
+        memory.forget("pnpm")
+    assert str(refused.value).startswith("No memory holds “pnpm”")
+    assert str(refused.value).endswith(f"\n{problem}")
+    assert memory.forget("no emojis").notes == (problem,)
+    memory.path("global").write_bytes(b"- one\n- nul \0\n")
+    assert memory.entries() == [] and len(memory.unusable()) == 2
+    assert memory.unusable()[1] == (
+        f"{memory.path('global')}, line 2: a NUL byte, which no text holds; take it out."
+    )
+
+
+def test_a_read_only_index_is_left_alone(make_memory: MakeMemory) -> None:
+    memory = make_memory()
+    path = memory.remember("use pnpm").path
+    before = path.read_bytes()
+    path.chmod(0o444)
+    for use in (lambda: memory.remember("use uv"), lambda: memory.forget("use pnpm")):
+        with pytest.raises(StorageError, match=r"MEMORY\.md is read-only; make it writable"):
+            use()
+    assert path.read_bytes() == before and path.stat().st_mode & 0o777 == 0o444
 
 
 def test_links_out_of_the_project_are_not_followed(make_memory: MakeMemory, tmp_path: Path) -> None:
@@ -503,5 +627,8 @@ def test_another_users_store_is_neither_read_nor_written(
     folders = Folders(tmp_path / "config", tmp_path / "data", tmp_path)
     memory = Memory(Project(root, passed_over=(root,)), folders, SteppingClock())
     assert memory.entries() == []
-    with pytest.raises(StorageError, match="another user"):
-        memory.remember("mine")
+    (fault,) = memory.unusable()
+    assert f"{root / '.shiro'} belongs to another user" in fault and memory.problems() == [fault]
+    for use in (lambda: memory.remember("mine"), memory.unaccepted, memory.index):
+        with pytest.raises(StorageError, match="another user"):
+            use()

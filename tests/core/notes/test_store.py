@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -207,15 +208,91 @@ def test_links_and_what_is_no_file_are_told_and_never_read(desk: Desk, tmp_path:
     path.symlink_to(outside)
     os.mkfifo(path.with_name("2026-11-30-pipe-00000007.md"))
     path.with_name("2026-11-30-bytes-00000008.md").write_bytes(b"\0\1")
-    assert notes.active() is None
-    assert [each.partition(" is no ")[2] for each in notes.problems()] == [
-        "text; save it as UTF-8.",
-        "plain file; put one in its place, and no link.",
-        "plain file; put one in its place, and no link.",
+    assert [each.rpartition(".md")[2] for each in notes.problems()] == [
+        ", line 1: a NUL byte, which no text holds; take it out.",
+        " is no plain file; put one in its place, and no link.",
+        " is no plain file; put one in its place, and no link.",
     ]
     before = outside.read_bytes()
+    with pytest.raises(StorageError, match=re.escape(f"{path} is no plain file")):
+        notes.update("add", "Worklog", "✓ two")
+    restarted = desk.notes()  # which cannot tell whose those are
+    assert restarted.active() is None
+    begun = restarted.update("add", "Worklog", "✓ two")
+    assert begun.path != path and outside.read_bytes() == before
+    assert len(begun.said) == 3 and all("Another note was begun" in each for each in begun.said)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize(
+    ("harm", "fault"),
+    [
+        (lambda raw: raw + b"\n- caf\xe9\n", "bytes that are no UTF-8"),
+        (lambda raw: raw + b"\0\n", "a NUL byte"),
+        (lambda raw: raw + b"huge " * 400_001, "larger than 2 MB"),
+    ],
+    ids=["latin-1", "NUL", "huge"],
+)
+def test_a_note_that_cannot_be_used_is_told_and_neither_changed_nor_replaced(
+    desk: Desk, harm: Callable[[bytes], bytes], fault: str, restarted: bool
+) -> None:
+    notes = desk.notes()
+    path = notes.update("add", "Worklog", "✓ größe").path
+    path.write_bytes(raw := harm(path.read_bytes()))
+    notes = desk.notes() if restarted else notes
+    for use in (notes.active, lambda: notes.update("add", "Worklog", "✓ two"), notes.done):
+        with pytest.raises(StorageError, match=f"{re.escape(str(path))}.*{fault}"):
+            use()
+    assert desk.files == [path] and path.read_bytes() == raw
+    assert fault in notes.problems()[0]
+    assert desk.notes("two", "other.ipynb").update("add", "Worklog", "✓ x").said == ()
+    desk.living.discard("one")
+    (said,) = desk.notes("three").update("add", "Worklog", "✓ x").said
+    assert said.startswith("Another note was begun") and fault in said
+
+
+def test_what_is_closed_is_known_and_stands_in_nobody_s_way(desk: Desk) -> None:
+    notes = desk.notes()
+    assert notes.closed() is None
+    path = notes.update("add", "Worklog", "✓ one").path
+    assert notes.closed() is None
+    notes.done()
+    closed = notes.closed()
+    assert closed and closed.path == path and desk.notes("two").closed() is None
+    path.write_bytes(path.read_bytes() + b"\0")
     assert notes.update("add", "Worklog", "✓ two").path != path
-    assert outside.read_bytes() == before
+
+
+def test_the_marks_of_a_merge_are_told(desk: Desk) -> None:
+    notes = desk.notes()
+    path = notes.update("add", "Key Decisions", "- parquet").path
+    marked = "<<<<<<< HEAD\n- parquet\n=======\n- csv\n>>>>>>> theirs"
+    path.write_text(path.read_text().replace("- parquet", marked))
+    line = path.read_text().split("\n").index("<<<<<<< HEAD") + 1
+    told = f"{path}, line {line}: the mark of a merge conflict; settle it."
+    assert notes.problems() == [told]
+    assert told in notes.update("add", "Worklog", "✓ one").said
+
+
+@pytest.mark.parametrize(
+    ("ignored", "told"),
+    [
+        (b"*.bak\n", True),
+        (b"", True),
+        (b"/notes\r\n", False),
+        (b"x\n notes/ \n", False),
+        (b"*", False),
+    ],
+)
+def test_notes_that_git_would_take_are_told_once(desk: Desk, ignored: bytes, told: bool) -> None:
+    (desk.root / ".shiro").mkdir()
+    ignore = desk.root / ".shiro" / ".gitignore"
+    ignore.write_bytes(ignored)
+    notes = desk.notes()
+    said = notes.update("add", "Worklog", "✓ one").said
+    assert any("add the line notes/ to" in each for each in said) is told
+    assert notes.update("add", "Worklog", "✓ two").said == ()
+    assert ignore.read_bytes() == ignored
 
 
 @pytest.mark.parametrize("place", [".shiro", ".shiro/notes"])
@@ -233,9 +310,10 @@ def test_a_folder_of_another_user_is_neither_read_nor_written(desk: Desk) -> Non
     desk.notes().update("add", "Worklog", "✓ one")
     project = Project(desk.root, passed_over=(desk.root,))
     notes = Notes(project, "one", desk.clock)
-    assert notes.active() is None and notes.all() == []
-    with pytest.raises(StorageError, match="another user"):
-        notes.update("add", "Worklog", "✓ two")
+    for use in (notes.active, notes.all, lambda: notes.update("add", "Worklog", "✓ two")):
+        with pytest.raises(StorageError, match="another user"):
+            use()
+    assert len(notes.problems()) == 1 and "another user" in notes.problems()[0]
 
 
 def test_other_files_in_the_folder_are_left_alone(desk: Desk) -> None:

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,13 +21,10 @@ from shiro_jupyter.core.workspace import files
 from shiro_jupyter.core.workspace.files import (
     LOCK_PATIENCE,
     LOCK_STALE,
-    READABLE,
     TRIES,
     append,
     ensure_project_store,
     locked,
-    read_plain,
-    refuse_link,
     retried,
     write_atomic,
 )
@@ -83,6 +79,14 @@ def test_a_link_is_replaced_and_a_second_name_kept(tmp_path: Path) -> None:
     assert (link.read_bytes(), target.read_bytes()) == (b"mine", b"longer than new")
     write_atomic(second, b"new")
     assert target.read_bytes() == b"new" and target.samefile(second)
+
+
+def test_a_file_that_nobody_may_write_is_left_alone(path: Path) -> None:
+    path.chmod(0o444)
+    for expected in (None, b"old\n"):
+        with said(f"{path} is read-only; make it writable (chmod u+w) and try again."):
+            write_atomic(path, b"new", expected=expected)
+    assert path.read_bytes() == b"old\n" and list(path.parent.iterdir()) == [path]
 
 
 def test_a_failed_write_keeps_the_old_bytes_and_says_why(
@@ -150,85 +154,11 @@ def test_a_store_that_is_no_folder_of_the_user_is_refused(tmp_path: Path) -> Non
     with said(f"{project.store} leads elsewhere by a link; take the link away."):
         ensure_project_store(project)
     with said(
-        f"{project.store} belongs to another user, so nothing is written; work in a folder of "
-        "your own."
+        f"{project.store} belongs to another user, so memory and notes are neither read nor "
+        "written there; work in a folder of your own."
     ):
         ensure_project_store(replace(project, passed_over=(project.root,)))
     assert not list((tmp_path / "else").iterdir())
-
-
-# -- reading ------------------------------------------------------------------------------
-
-
-def test_a_plain_file_is_read_or_its_head(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    assert read_plain(path) is None and read_plain(path / "below") is None
-    path.write_bytes(b"a\r\n\0\xff")
-    assert read_plain(path / "below") is None
-    assert read_plain(path) == b"a\r\n\0\xff" == read_plain(path, owner=os.getuid())
-    assert read_plain(path, head=2) == b"a\r"
-
-
-def test_a_file_as_large_as_is_read_and_one_byte_more(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"x" * READABLE)
-    assert len(read_plain(path) or b"") == READABLE
-    path.write_bytes(b"x" * (READABLE + 1))
-    with said(f"{path} is larger than 2 MB; move what it holds to other files."):
-        read_plain(path)
-    assert read_plain(path, head=1) == b"x"
-
-
-def test_what_is_no_plain_file_is_never_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to("file")
-    (tmp_path / "loop").symlink_to("loop")
-    os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(os, "open", lambda *_: pytest.fail("opened"))
-    for path in (tmp_path, tmp_path / "link", tmp_path / "loop", tmp_path / "pipe"):
-        with said(f"{path} is no plain file; put one in its place, and no link."):
-            read_plain(path)
-    path = tmp_path / "file"
-    with said(f"{path} belongs to another user; put a file of your own in its place."):
-        read_plain(path, owner=os.getuid() + 1)
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (os.mkfifo, "{} is no plain file; put one in its place, and no link."),
-        (
-            partial(os.symlink, __file__),
-            "Cannot read {}: Too many levels of symbolic links; mend that and try again.",
-        ),
-    ],
-    ids=["pipe", "link"],
-)
-def test_what_took_the_place_of_a_plain_file_is_not_read(
-    path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None], reason: str
-) -> None:
-    real = os.open
-
-    def swapped(*arguments: Any) -> int:
-        path.unlink()
-        make(path)
-        return real(*arguments)
-
-    monkeypatch.setattr(os, "open", swapped)
-    with said(reason.format(path)):
-        read_plain(path)
-
-
-def test_a_link_anywhere_in_a_path_is_refused(tmp_path: Path) -> None:
-    root = tmp_path.resolve()
-    (root / "real").mkdir()
-    refuse_link(root / "real" / "missing.md")
-    (root / "link").symlink_to("real")
-    for path in (root / "link", root / "link" / "missing.md"):
-        with said(f"{path} leads elsewhere by a link; take the link away."):
-            refuse_link(path)
 
 
 # -- writes that others overtake ----------------------------------------------------------
@@ -313,6 +243,16 @@ def test_an_empty_file_is_filled_so_that_a_slow_save_is_not_lost(
         assert path.read_bytes() == b"ours\n"
         slow.write(b"by hand\n")
     assert path.read_bytes() == b"by hand\n"
+
+
+def test_a_file_that_has_been_empty_for_long_is_filled_at_once(
+    path: Path, moments: Moments
+) -> None:
+    path.write_bytes(b"")
+    os.utime(path, (time.time() - 9, time.time() - 9))
+    moments.waits = [partial(pytest.fail, "waited")]
+    assert write_atomic(path, b"ours\n", expected=b"")
+    assert path.read_bytes() == b"ours\n"
 
 
 def test_a_save_begun_right_before_the_write_is_put_back(path: Path, moments: Moments) -> None:
@@ -421,6 +361,27 @@ def test_a_lock_in_use_is_waited_for_then_told(tmp_path: Path) -> None:
     ):
         pass
     assert not list(tmp_path.iterdir())
+
+
+def test_a_wait_that_a_person_would_notice_is_told_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    with (
+        locked(path),
+        pytest.raises(StorageError, match="in use"),
+        locked(path, patience=0.05, tell=told.append),
+    ):
+        pass
+    assert told == []
+    monkeypatch.setattr(files, "LOCK_TOLD", 0.01)
+    with (
+        locked(path),
+        pytest.raises(StorageError, match="in use"),
+        locked(path, patience=0.2, tell=told.append),
+    ):
+        pass
+    assert told == [f"Waiting for another process that has {path} in use …"]
 
 
 def test_the_lock_of_a_dead_process_is_broken_by_the_file_systems_clock(tmp_path: Path) -> None:
