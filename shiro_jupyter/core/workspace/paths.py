@@ -11,6 +11,8 @@ from typing import BinaryIO
 from ..errors import PathRefused, ToolFailed
 from .project import Project
 
+TRIES = 20  # to open a file that is replaced meanwhile
+
 # How to open a regular file and nothing else. What Windows does not have it does not need: opening
 # never follows into a FIFO or a device file there.
 OPEN_PLAIN = (
@@ -75,6 +77,15 @@ def open_regular(project: Project, path: Path) -> BinaryIO:
     Raises `PathRefused`, and `ToolFailed` for a file that is missing or unreadable.
     """
     name = shown(project, path)
+    for _ in range(TRIES):
+        if (opened := _opened(project, path, name)) is not None:
+            return opened
+    raise PathRefused(f"{name} is being replaced over and over; let that end and try again.")
+
+
+def _opened(project: Project, path: Path, name: str) -> BinaryIO | None:
+    """None where another file stands there by now: an editor saved it, or a folder on the way was
+    a link for a moment."""
     try:
         before = path.lstat()
         _refuse_irregular(before.st_mode, name)
@@ -88,14 +99,15 @@ def open_regular(project: Project, path: Path) -> BinaryIO:
         opened = os.fstat(handle)
         _refuse_irregular(opened.st_mode, name)
         recheck(project, path)
-        if not os.path.samestat(opened, path.lstat()):
-            raise PathRefused(f"{name} was replaced while it was opened; read it again.")
-        return os.fdopen(handle, "rb")
+        if os.path.samestat(opened, path.lstat()):
+            return os.fdopen(handle, "rb")
     except BaseException as error:
         os.close(handle)
         if isinstance(error, OSError):
             raise ToolFailed(f"{name} vanished while it was opened.") from None
         raise
+    os.close(handle)
+    return None
 
 
 def shown(project: Project, path: Path) -> str:

@@ -134,3 +134,25 @@ def test_a_target_may_be_missing_but_for_a_link_to_nothing(
 
     monkeypatch.setattr(Path, "is_symlink", closed)
     assert paths.resolve_target(project, "closed/a.txt") == project.root / "closed/a.txt"
+
+
+def test_a_file_that_is_saved_while_it_is_opened_is_opened_as_it_is_then(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = project.root / "data/a.txt", os.open
+    saves = iter([b"first", b"second"])
+
+    def opened(file: Path, *more: int) -> int:
+        handle = real(file, *more)
+        for data in saves:
+            path.with_name("new").write_bytes(data)
+            path.with_name("new").replace(path)
+            break
+        return handle
+
+    monkeypatch.setattr(os, "open", opened)
+    with paths.open_regular(project, path) as stream:
+        assert stream.read() == b"second"
+    saves = iter([b"again"] * 100)
+    with pytest.raises(PathRefused, match="replaced over and over; let that end"):
+        paths.open_regular(project, path)
