@@ -325,10 +325,11 @@ class Processes:
 def captured(
     command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], seconds: float
 ) -> bytes | None:
-    """What a short command prints, None where it fails or is not done in time. Blocks.
+    """What a short command that only reads prints, None where it fails or is not done in time.
+    Blocks.
 
-    The environment is passed as it is. Past its time the command is ended with all that it
-    started, and nobody waits for that.
+    The environment is passed as it is. Past its time the command is killed with all that it
+    started; nobody waits for that, but an exit does, a quarter of a second at most.
     """
     if seconds <= 0:
         return None
@@ -352,7 +353,7 @@ def captured(
     try:
         output, _ = popen.communicate(timeout=max(0.0, until - time.monotonic()))
     except BaseException as error:
-        threading.Thread(target=_end, args=[child], name="shiro-end", daemon=True).start()
+        threading.Thread(target=_kill, args=[child], name="shiro-end", daemon=False).start()
         if not isinstance(error, subprocess.TimeoutExpired):
             raise
         return None
@@ -364,8 +365,8 @@ def _head(stream: IO[bytes], size: int) -> bytes:
         return stream.read(size)
 
 
-def _end(child: Child) -> None:
-    end_trees([child], lambda mark: mark == child.mark)
-    child.wait()
+def _kill(child: Child) -> None:
+    end_trees([child], lambda mark: mark == child.mark, ask=False)
+    child.popen.poll()
     if child.popen.stdout:
         child.popen.stdout.close()

@@ -66,10 +66,14 @@ def groups_of(children: Collection[Child]) -> set[int]:
     return {child.pid for child in children if child.living()}
 
 
-def end_trees(children: Collection[Child], ours: Callable[[str], bool]) -> None:
-    """Ask these children and all that they started to end; end it after the grace."""
+def end_trees(
+    children: Collection[Child], ours: Callable[[str], bool], *, ask: bool = True
+) -> None:
+    """Ask these children and all that they started to end; end it after the grace, or at once
+    where they are not asked."""
     groups = groups_of(children)
-    for gently, seconds in ((True, GRACE), (False, GRACE / 4), (False, GRACE / 4)):
+    rounds = ((True, GRACE), (False, GRACE / 4), (False, GRACE / 4))
+    for gently, seconds in rounds if ask else rounds[1:]:
         living = family(children, groups, ours)
         if not living:
             return

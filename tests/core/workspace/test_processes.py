@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -477,6 +478,23 @@ def test_a_short_command_is_captured_or_nothing(tmp_path: Path) -> None:
     assert captured_from(IGNORES_TERM, 0.1) is None  # and nothing of it is left
     assert captured_from("", 0) is None
     assert captured(["no-such-program"], cwd=tmp_path, environment={}, seconds=20) is None
+
+
+def test_a_short_command_that_ignores_the_end_does_not_outlive_this_process(
+    tmp_path: Path,
+) -> None:
+    child = f"import os, pathlib; pathlib.Path('pid').write_text(str(os.getpid())); {IGNORES_TERM}"
+    left = f"import subprocess, sys, time; {IGNORES_TERM.partition(' print')[0]} subprocess.Popen("
+    left += "[sys.executable, '-c', sys.argv[1]], start_new_session=True); time.sleep(300)"
+    script = (
+        "import os, sys, time\nfrom pathlib import Path\n"
+        "from shiro_jupyter.core.workspace.processes import captured\n"
+        f"command = [sys.executable, '-c', {left!r}, {child!r}]\n"
+        "assert captured(command, cwd=Path.cwd(), environment=os.environ, seconds=2) is None\n"
+        "assert Path('pid').exists()\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=20)
+    assert gone(tmp_path / "pid")
 
 
 def test_a_captured_command_gets_the_environment_as_it_is(tmp_path: Path) -> None:
