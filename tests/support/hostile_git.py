@@ -55,7 +55,7 @@ MANNERS = {
     "diff.mnemonicPrefix": "true",
     "diff.noprefix": "true",
     "diff.relative": "true",
-    "diff.submodule": "log",
+    "diff.submodule": "diff",
     "format.pretty": "%G?",
     "log.date": "relative",
     "status.branch": "false",
@@ -82,7 +82,8 @@ CHANGED = ("a.py", "b.txt", "c.more", "d.md")
 class Hostile:
     """`root` is the project. The last commit is signed; the file `HEAD~2:lost.dat` is missing.
 
-    Of `CHANGED`, all of the old size, the second line has changed; so has a file of `inner`.
+    Of `CHANGED`, all of the old size, the second line has changed; so has `inner`, a submodule,
+    by commits and by a file that is not committed.
     """
 
     base: Path
@@ -133,7 +134,8 @@ def hostile(base: Path, settings: dict[str, str]) -> Hostile:
         git(made.root, "config", key, value.format(evil=base / "evil", base=base))
     (made.root / ".git/info/attributes").write_text(ATTRIBUTES)
     (made.root / ".gitattributes").write_text(ATTRIBUTES)
-    git(made.root / "inner", "config", "core.fsmonitor", f"{base}/evil/inner")
+    for key in ("core.fsmonitor", "diff.external"):
+        git(made.root / "inner", "config", key, f"{base}/evil/inner")
     assert not made.ran
     return made
 
@@ -180,7 +182,10 @@ def _commits(made: Hostile) -> None:
         root, "hash-object", "-t", "commit", "-w", "--stdin", text=f"{signed}\n\n{message}\n"
     )
     git(root, "update-ref", "HEAD", commit)
-    (root / "inner/a.py").write_text("changed\n")
+    for text in ("new\n", "changed\n"):
+        (root / "inner/a.py").write_text(text)
+        git(root / "inner", "commit", "-q", "-a", "-m", "further")
+    (root / "inner/a.py").write_text("and changed again\n")
     for name in CHANGED:
         (root / name).write_text("one\nTWO\n")
     os.utime(root / "same.md", (1, 1))  # git will look into it, and write down that it did

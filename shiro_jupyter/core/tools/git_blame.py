@@ -42,7 +42,6 @@ class GitBlame(GitTool[GitBlameParameters]):
         done = await git.capture(
             "blame",
             "--no-textconv",
-            "--no-ext-diff",
             "--no-ignore-revs-file",  # an empty setting would not keep it from being opened
             "--porcelain",
             "--encoding=UTF-8",

@@ -39,7 +39,6 @@ class GitLog(GitTool[GitLogParameters]):
             "--format=%h%n%ad%n%an%n%D%n%s",
             "--date=short",
             "--encoding=UTF-8",
-            "--no-show-signature",
             "--no-color",
             await git.span(parameters.ref),
             "--",

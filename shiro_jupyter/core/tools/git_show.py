@@ -65,7 +65,6 @@ async def _commit(git: Git, commit: str) -> str:
         "--format=%an%n%ad%n%P%n%B",
         "--date=iso",
         "--encoding=UTF-8",
-        "--no-show-signature",
         "--no-color",
         commit,
         "--",

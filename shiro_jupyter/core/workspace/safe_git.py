@@ -18,13 +18,11 @@ from pathlib import Path
 _PASSED = frozenset(
     {"HOME", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE", "XDG_CONFIG_HOME"}
 )
-# No locks, no questions, no network for what a partial clone lacks: a git that does not know how
-# to leave that out may use no protocol.
+# No network for what a partial clone lacks: a git that does not know how to leave that out may use
+# no protocol, nor a bundle (fetch.bundleURI).
 _SWITCHES = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
 _SETTINGS = (
@@ -34,11 +32,8 @@ _SETTINGS = (
     "diff.autoRefreshIndex=false",  # else a diff writes the index, and runs what is hooked to that
     "fetch.bundleURI=",
     "log.showSignature=false",
-    "safe.bareRepository=explicit",
     # Files that git would read wherever they are, a pipe or a device too.
     f"diff.orderFile={os.devnull}",
-    "log.mailmap=false",
-    "mailmap.blob=",
     "mailmap.file=",
 )
 # Tells which settings there are, for `SafeGit.knowing`.

@@ -172,6 +172,8 @@ def test_a_binary_file_is_its_sizes(root: Path) -> None:
 
 def test_a_rename_names_both(root: Path) -> None:
     git(root, "mv", "a.py", "z.py")
+    git(root, "config", "diff.renames", "false")
+    assert "renamed: a.py -> z.py" in text(root, GitStatus())
     assert text(root, GitDiff(), staged=True, stat=True) == "a.py -> z.py  +0 -0"
 
 
@@ -185,7 +187,7 @@ def test_odd_names_are_one_line_each(root: Path) -> None:
     told = text(root, GitDiff(), staged=True)
     files = told.partition("\n\n")[0].split("\n")
     assert {line.removesuffix("  +1 -0") for line in files} == shown
-    assert "\x1b" not in told and told.encode()
+    assert "\x1b" not in told and "\ndiff --git a/größe b/größe\n" in told and told.encode()
 
 
 def test_a_long_diff_is_cut_and_says_how_to_see_the_rest(root: Path) -> None:
@@ -491,21 +493,21 @@ def test_no_helper_of_a_hostile_repository_is_run(tmp_path: Path) -> None:
     status = told(GitStatus())
     assert status == (
         "On branch main.\nChanged, not staged:\n"
-        + "".join(f"  modified: {name}\n" for name in CHANGED)
+        + "".join(f"  modified: {name}\n" for name in (*CHANGED, "inner"))
         + "Untracked:\n  .gitattributes"
     )
     for diff in (told(GitDiff()), told(GitDiff(), ref="HEAD")):
-        assert diff.startswith(
-            "a.py  +1 -1\nb.txt  +1 -1\nc.more  +1 -1\nd.md  +1 -1\n\ndiff --git a/a.py b/a.py\n"
-        )
-        assert diff.count("\n-two\n+TWO") == 4
+        files = "".join(f"{name}  +1 -1\n" for name in (*CHANGED, "inner"))
+        assert diff.startswith(f"{files}\ndiff --git a/a.py b/a.py\n")
+        assert diff.count("\n-two\n+TWO") == 4 and "\n+Subproject commit " in diff
     assert told(GitDiff(), path="a.py", staged=True) == "There is no difference in a.py."
     assert [line.split("Ada: ")[1] for line in told(GitLog()).split("\n")] == [
         *("last (HEAD -> main)", "third", "second", "first")
     ]
     assert "\n\nlast\n\nlast.md  +0 -0\n\n" in told(GitShow())
     assert told(GitShow(), path="a.py") == "1: one\n2: two"
-    assert told(GitBlame(), path="a.py").endswith("2: not committed: TWO")
+    for name in CHANGED:
+        assert told(GitBlame(), path=name).endswith("2: not committed: TWO")
     assert told(GitBlame(), path="a.py", ref="HEAD").endswith(" Ada: two")
     for tool, arguments in (
         (GitShow(), {"ref": "HEAD~2", "path": "lost.dat"}),

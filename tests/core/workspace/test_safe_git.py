@@ -59,6 +59,7 @@ def test_git_gets_little_of_the_environment(tmp_path: Path) -> None:
     assert not {"GIT_DIR", "GIT_TRACE", "LD_PRELOAD", "OPENAI_API_KEY"} & safe.environment.keys()
     assert safe.environment["HOME"] == "/home/ada"
     assert safe.environment["GIT_ALLOW_PROTOCOL"] == "none"
+    assert safe.environment["GIT_NO_LAZY_FETCH"] == "1"
 
 
 def test_what_the_settings_name_is_set_aside(tmp_path: Path) -> None:
