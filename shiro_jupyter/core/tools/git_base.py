@@ -10,7 +10,8 @@ import os
 import re
 import time
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -55,6 +56,7 @@ class Git:
     inside: str
     safe: SafeGit
     processes: Processes
+    may_read: Callable[[str], bool]
     until: float
 
     async def capture(self, *arguments: str, limit: int = BYTES) -> Captured:
@@ -195,16 +197,15 @@ async def _opened(context: ToolContext, deadline: float) -> Git:
     if safe is None:
         raise ToolFailed("git is not installed, or not on the PATH; install it, or do without.")
     inside = project.root.relative_to(repository.top).as_posix()
-    git = Git(project, inside, safe, context.processes, until)
+    git = Git(project, inside, safe, context.processes, context.may_read, until)
     listed = await git.run(*LISTING)
     try:
-        safe = safe.knowing(listed.output)
+        return replace(git, safe=safe.knowing(listed.output))
     except ValueError as error:
         raise ToolFailed(
             f"The settings name a filter that cannot be switched off ({printable(str(error))}); "
             "rename it without the =."
         ) from None
-    return Git(project, inside, safe, context.processes, until)
 
 
 def _repository(project: Project) -> Repository:

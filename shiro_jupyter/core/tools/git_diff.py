@@ -11,13 +11,12 @@ from typing import ClassVar
 from pydantic import Field
 
 from ..errors import ToolFailed
-from ..policy.names import is_secret_name
 from ..workspace.safe_git import DIFF_FLAGS, pathspec
 from .base import OUTPUT_LIMIT, Parameters, printable, sized
 from .git_base import Git, GitTool, check_known, in_project
 
 FILES_SHOWN = 100
-HIDDEN = 200  # files that are left out by their names; each is an argument
+HIDDEN = 200  # files that are left out; each is an argument
 LINE_SHOWN = 2_000
 # Room for the notes.
 SHOWN = OUTPUT_LIMIT - 1_000
@@ -88,30 +87,29 @@ class Changed:
 async def diff_text(git: Git, between: list[str], path: str, *, stat: bool = False) -> str:
     """The files that differ, then the patch as far as there is room; empty for no difference.
 
-    Files whose names say that they hold keys are left out and named, unless the path is theirs:
+    Files that may not be read without asking are left out and named, unless the path is theirs:
     then the person has been asked.
     """
     arguments, spec = ["diff", *DIFF_FLAGS, *between], git.spec(path)
     told = await git.run(*arguments, "--numstat", "-z", "--stat=2000", "--", spec)
     if told.cut:
         raise ToolFailed("Far too many files differ; give a path.")
-    files, hidden = list(_files(told.output)), list[Changed]()
+    files = list(_files(told.output))
     if outside := [each for each in files if not git.holds(each.name)]:
         raise ToolFailed(
             f"git names {printable(os.fsdecode(outside[0].name))}, which is outside the project: "
             "its index is damaged or made up; let the person run `git reset`."
         )
-    if not is_secret_name(path):
-        hidden = [each for each in files if _is_secret(git, each)]
+    hidden = [each for each in files if _is_hidden(git, each, path)]
     if len(hidden) > HIDDEN:
-        raise ToolFailed("Too many files that usually hold keys differ; give a path.")
+        raise ToolFailed("Too many files that may not be read without asking differ; give a path.")
     shown = [each for each in files if each not in hidden]
     lines = [each.shown(git) for each in shown[:FILES_SHOWN]]
     if left := len(shown) - len(lines):
         lines.append(f"[{left:,} more files: give a path]")
     if hidden:
-        names = ", ".join(each.shown(git).split("  ")[0] for each in hidden[:10])
-        lines.append(f"[left out, since such files hold keys: {names}; give one as path]")
+        names = ", ".join(printable(git.name(each.name)) for each in hidden[:10])
+        lines.append(f"[left out, since reading it is asked for: {names}; give one as path]")
     if stat or not shown:
         return "\n".join(lines)
     without = [
@@ -143,8 +141,9 @@ def _files(output: bytes) -> Iterator[Changed]:
         yield Changed(name, old, counts)
 
 
-def _is_secret(git: Git, file: Changed) -> bool:
-    return any(is_secret_name(git.name(each)) for each in (file.name, file.old) if each)
+def _is_hidden(git: Git, file: Changed, path: str) -> bool:
+    names = {git.name(each) for each in (file.name, file.old) if each}
+    return not all(map(git.may_read, names - {path}))
 
 
 def _cut(patch: bytes, room: int, *, more: bool) -> Iterator[str]:

@@ -5,6 +5,8 @@ import hashlib
 import os
 import sys
 import time
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pytest
 
 from shiro_jupyter.core.errors import ModelMendable, PathRefused, ToolFailed
 from shiro_jupyter.core.policy.gate import Gate
-from shiro_jupyter.core.tools.base import OUTPUT_LIMIT, Tool
+from shiro_jupyter.core.policy.rules import Rules
+from shiro_jupyter.core.tools.base import OUTPUT_LIMIT, Tool, ToolContext
 from shiro_jupyter.core.tools.git_blame import GitBlame
 from shiro_jupyter.core.tools.git_diff import GitDiff
 from shiro_jupyter.core.tools.git_log import GitLog
@@ -24,6 +27,17 @@ from tests.support.tools import Bench
 TOOLS: tuple[type[Tool[Any]], ...] = (GitStatus, GitDiff, GitLog, GitShow, GitBlame)
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the helpers are shell scripts")
+
+
+@dataclass
+class Judged(Bench):
+    """As the loop has it: what may be read is for the gate to say."""
+
+    gate: Gate = field(default_factory=Gate)
+
+    @property
+    def context(self) -> ToolContext:
+        return replace(super().context, may_read=partial(self.gate.lets_read, ()))
 
 
 @pytest.fixture
@@ -45,8 +59,9 @@ def commit(root: Path, message: str) -> None:
     git(root, "commit", "-q", "-m", message)
 
 
-def text(root: Path, tool: Tool[Any], **arguments: Any) -> str:
-    result = Bench(root).run(tool, **arguments)
+def text(root: Path, tool: Tool[Any], rules: Rules | None = None, **arguments: Any) -> str:
+    gate = Gate(rules=rules or Rules())
+    result = Judged(root, gate=gate).run(tool, **arguments)
     assert result.outcome == "ok"
     return result.text
 
@@ -380,7 +395,7 @@ def test_files_that_hold_keys_are_left_out_and_named(root: Path) -> None:
     (root / "x.pem").write_text("KEY=1\n")
     commit(root, "Add keys")
     told = text(root, GitShow())
-    assert "KEY" not in told and "left out, since such files hold keys: sub/.env, x.pem;" in told
+    assert "KEY" not in told and "left out, since reading it is asked for: sub/.env, x.pem;" in told
     assert "KEY=1" in text(root, GitShow(), path="sub/.env")
     (root / "sub/.env").write_text("KEY=2\n")
     (root / "a.py").write_text("A\n")
@@ -390,6 +405,17 @@ def test_files_that_hold_keys_are_left_out_and_named(root: Path) -> None:
     assert "+KEY=2" in text(root, GitDiff(), path="sub/.env")
     git(root, "mv", "sub/.env", "sub/plain.txt")
     assert "KEY" not in text(root, GitDiff(), staged=True)
+
+
+def test_files_that_a_rule_keeps_from_being_read_are_left_out(root: Path) -> None:
+    (root / "sub/b.py").write_text("hidden\n")
+    (root / "a.py").write_text("seen\n")
+    for rules in (Rules.parse(deny=["read(sub/**)"]), Rules.parse(ask=["read(b.py)"])):
+        told = text(root, GitDiff(), rules)
+        assert "+seen" in told and "hidden" not in told and "left out" in told
+        assert "+hidden" not in text(root, GitDiff(), rules, path="sub")
+    commit(root, "Hide")
+    assert "hidden" not in text(root, GitShow(), rules)
 
 
 def test_files_that_hold_keys_are_asked_for_and_nothing_else_is(root: Path) -> None:

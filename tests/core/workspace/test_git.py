@@ -260,6 +260,26 @@ def test_no_work_tree_elsewhere_is_looked_at(
     assert b"secret.txt" in listed.stdout, "git itself looks there, else this shows nothing"
 
 
+@pytest.mark.parametrize("kind", ["file", "link", "common folder"])
+def test_no_file_of_another_repository_is_told(root: Path, tmp_path: Path, kind: str) -> None:
+    other = tmp_path.resolve() / "other"
+    other.mkdir()
+    git(other, "init", "-q", "-b", "private")
+    touch(other / "secret.txt", 1_000)
+    git(other, "add", ".")
+    if kind == "common folder":
+        (root / ".git/commondir").write_text(f"{other}/.git\n")
+        (root / ".git/index").unlink()
+        (root / ".git/index").symlink_to(other / ".git/index")
+    else:
+        (root / ".git").rename(tmp_path / "old")
+        if kind == "file":
+            (root / ".git").write_text(f"gitdir: {other}/.git\n")
+        else:
+            (root / ".git").symlink_to(other / ".git")
+    assert state(root).files == ()
+
+
 def test_a_bare_repository_has_no_changed_files(root: Path) -> None:
     touch(root / "a.py", 1_000)
     git(root, "config", "core.bare", "true")
