@@ -158,6 +158,7 @@ def test_stop_ends_its_code_while_main_is_held_and_the_turn_goes_on(
     kernel: Kernel, page: FakePage
 ) -> None:
     page.prompt("calm")
+    page.shows(phase="tool")  # a stop names the turn that the page has seen
     page.until((kernel.folder / "begun").exists)
     page.request("stop")
     turn = page.ended("calm")
