@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core.errors import ShiroError, TurnFailed, UsageError
+from ..core.errors import SettingsError, ShiroError, TurnFailed, UsageError
 from ..core.events import TurnEnded
 from ..views.visible import visible
 from . import commands, compat
@@ -65,6 +65,7 @@ class Host:
             remembered.about,
             remembered.tables,
             self.services.emit_from_main,
+            self._memory_is_on,
         )
         services = self.services
         answers = Answers(services.folders.data / "answers", services.project, services.redactor)
@@ -76,6 +77,12 @@ class Host:
     @property
     def main(self) -> MainThread:
         return self.services.main
+
+    def _memory_is_on(self) -> bool:
+        try:
+            return self.services.settings().settings.memory
+        except SettingsError:  # which the next prompt tells; recording needs no settings
+            return True
 
     def close(self) -> None:
         self.shell.events.unregister("post_run_cell", self._cell_ended)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..core.context.instructions import AgentsFile
-from ..core.errors import NoteRefused, UsageError
+from ..core.errors import NoteRefused, StorageError, UsageError
 from ..core.events import NotesChanged
 from ..core.memory import compact
 from ..core.memory.found import Found
@@ -19,7 +19,8 @@ from ..views.document import Block, Line, Table
 from ..views.visible import visible
 from .commands import Outcome, Prompt, ask_in_a_cell, command
 from .main_thread import JobInterrupted
-from .memory_tables import age, folding, known_of, of_others, place
+from .memory_magics import OFF
+from .memory_tables import age, folding, known_of, nothing_yet, of_others, place
 from .said import Said
 from .services import Services
 from .session_memory import SessionMemory
@@ -40,13 +41,16 @@ def notes(services: Services, rest: str) -> Said:
     """all memories, or those with the words, newest first: their use, what is stale or missing"""
     memory = services.memory
     every = memory.entries(tables=services.remembered.tables())
-    amiss = [Line(sentence) for sentence in memory.problems()]
+    unusable = memory.unusable()
+    amiss = [Line(sentence) for sentence in dict.fromkeys([*unusable, *memory.problems()])]
     if not every:
-        return [Line("Nothing recorded yet. Record with %remember TEXT."), *amiss]
+        return [Line(nothing_yet(unusable)), *amiss]
     found = [each for each in every if _holds(each, rest)]
     if not found:
         return [
-            Line(f"None of {len(every)} memories holds “{rest}”: %shiro /notes lists all."),
+            Line(
+                f"None of {len(every)} memories holds “{rest}” or is marked so; /notes lists all."
+            ),
             *amiss,
         ]
     said = f"{len(found)} of {len(every)}" if rest else f"{len(every)}"
@@ -70,6 +74,8 @@ def _holds(found: Found, words: str) -> bool:
 def memory(services: Services, rest: str) -> Outcome:
     """have the model merge the memories that were never recalled, and confirm what comes of it"""
     ask_in_a_cell(services, "memory")
+    if not services.settings().settings.memory:
+        raise UsageError(OFF)
     return _merged(services)
 
 
@@ -93,13 +99,20 @@ def trust(services: Services, rest: str) -> Outcome:
     if rest not in ("", *TRUSTED):
         raise UsageError(f"/trust takes nothing, or one of {', '.join(TRUSTED)}.")
     asked = [name for name in TRUSTED if rest in ("", name)]
-    found = services.memory.unaccepted() if "memory" in asked else []
+    found, amiss = list[Found](), list[str]()
+    if "memory" in asked:
+        try:
+            found = services.memory.unaccepted()
+        except StorageError as error:
+            if rest:
+                raise
+            asked, amiss = ["agents"], [str(error)]
     files = services.remembered.instructions.unaccepted() if "agents" in asked else []
     if not found and not files:
         what = " and every ".join(TRUSTED[name] for name in asked)
-        return f"Every {what} is yours, or accepted."
+        return "\n".join([f"Every {what} is yours, or accepted.", *amiss])
     ask_in_a_cell(services, f"trust {rest}".rstrip())
-    return _trusted(services, found, files)
+    return _trusted(services, found, files, amiss)
 
 
 @dataclass(frozen=True)
@@ -131,12 +144,14 @@ def _amount(offers: Sequence[Offer]) -> str:
     return ", ".join(filter(None, said))
 
 
-async def _trusted(services: Services, found: Sequence[Found], files: Sequence[AgentsFile]) -> Said:
-    """Accepted is what stands right above a yes, and nothing else."""
+async def _trusted(
+    services: Services, found: Sequence[Found], files: Sequence[AgentsFile], said: Sequence[str]
+) -> Said:
+    """Accepted is what stands right above a yes, and nothing else; `said` is to be told, too."""
     taken = list[Offer]()
     memories, left = _parts(found)
     parts = [*(Offer(part) for part in memories), *(Offer(file=file) for file in files)]
-    said = []
+    said = list(said)
     if left:
         said.append(f"Left out, over {SHOWN:,} characters: {', '.join(left)}. Split it to see it.")
     for number, part in enumerate(parts, 1):
@@ -211,7 +226,7 @@ def session_notes(services: Services, rest: str) -> Outcome:
     match rest:
         case "":
             active = kept.active()
-            return fenced(active.body) if active else "This session has no note yet."
+            return fenced(active.body) if active else kept.absent()
         case "list":
             return _listed(services)
         case "update":

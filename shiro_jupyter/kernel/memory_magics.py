@@ -14,10 +14,13 @@ from IPython.core.magic import no_var_expand
 
 from ..core.errors import MemoryClose, ShiroError, UsageError
 from ..core.events import Event, MemoryChanged
-from ..core.memory.index import KINDS, Kind
-from ..core.memory.store import Memory, Scope
+from ..core.memory.index import KINDS, Kind, plain
+from ..core.memory.store import SCOPES, Memory, Scope
+from ..core.workspace.files import Tell
+from ..views.document import Line
 from ..views.visible import visible
-from .memory_tables import memories_table, place
+from . import compat
+from .memory_tables import memories_table, nothing_yet, place
 from .said import Said, say
 
 About = Mapping[str, Sequence[str]]
@@ -25,18 +28,36 @@ About = Mapping[str, Sequence[str]]
 REMEMBER_USAGE = f"%remember [{'|'.join(KINDS)}] [--global] [--replaces ID|--keep-both] TEXT"
 RECALL_USAGE = "%recall QUERY [--why]"
 FORGET_USAGE = "%forget [--global] TEXT"
+OFF = (
+    "Memory is off by the setting `memory` (SHIRO_MEMORY, or memory in a config.toml), so nothing "
+    "was changed; set it to true and run this again."
+)
 
 # What IPython's own %recall takes: line numbers and ranges, also of earlier sessions.
 _HISTORY = re.compile(r"[~\d/][~\d/:\s-]*")
-_KIND = re.compile(rf"\(?({'|'.join(KINDS)})\)?:?(?:\s+|$)")
+_NAMES = "|".join(KINDS)
+_KIND = re.compile(
+    rf"(?:(?:\((?P<round>{_NAMES})\)|\[(?P<square>{_NAMES})\]):?"
+    rf"|(?P<marked>{_NAMES})(?::|\s+[-–—](?=\s))"  # “Decision: …”, “gotcha - …”
+    rf"|(?P<bare>(?-i:{_NAMES}|{_NAMES.upper()})))(?:\s+|$)",  # “Decision trees …” is a text
+    re.IGNORECASE,
+)
+_MEMORY = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(\S+)")
+_AT_END = re.compile(
+    r"(?:^|\s)(--(?:global|keep-both|replaces(?:\s+(?:\"[^\"]*\"|“[^”]*”|\S+))?))$"
+)
 
 
 def remember_line(
-    memory: Memory, text: str, about: Callable[[str], About] = lambda text: {}
+    memory: Memory,
+    text: str,
+    about: Callable[[str], About] = lambda text: {},
+    tell: Tell | None = None,
 ) -> tuple[str, Event | None]:
     """Record what follows the flags and the kind; what was taken, and the event of a change.
 
-    `about` tells what is being worked on, of which a handful is kept beside the text.
+    `about` tells what is being worked on, of which a handful is kept beside the text; `tell`
+    takes a sentence where another process is waited for.
     """
     taken = _taken(text)
     scope, rest = taken.scope, taken.text
@@ -50,6 +71,7 @@ def remember_line(
             about=about(rest),
             replaces=taken.replaces,
             keep_both=taken.keep_both,
+            tell=tell,
         )
     except MemoryClose as close:
         raise UsageError(
@@ -61,7 +83,11 @@ def remember_line(
     said = f"Remembered as {label}:"
     if not done.stored:
         said = f"Already recorded: [{entry.stamp}] ({entry.kind})"
-    lines = [f"{said} {entry.said}", f"  in {place(memory, memory.path(scope))}"]
+    lines = [f"{said} {entry.said}"]
+    marks = [f"tags: {', '.join(entry.tags)}"] if entry.tags else []
+    marks += [f"detail in {entry.topic}"] if entry.topic else []
+    lines += [f"  {'; '.join(marks)}"] if marks else []
+    lines += [f"  in {place(memory, memory.path(scope))}"]
     lines += [f"  in place of: {old.said}"] if old else []
     lines += [f"  {note}" for note in done.notes]
     changed = MemoryChanged(scope, entry.text, old.text if old else "")
@@ -71,31 +97,38 @@ def remember_line(
 def recall_line(memory: Memory, text: str, tables: About | None = None) -> Said:
     """The memories that match, best first, a row each."""
     query, why = re.subn(r"(?:^|(?<=\s))--why(?=\s|$)", " ", text)
-    if unknown := re.match(r"\s*(--\w\S*)", query):
-        raise UsageError(f"%recall has no flag {unknown[1]}: {RECALL_USAGE}")
+    query, literal = re.subn(r"^\s*--\s", "", query)
+    if not literal:
+        _refuse_unknown("%recall", query.strip(), RECALL_USAGE)
     if not query.strip():
         raise UsageError(f"Say what to recall: {RECALL_USAGE}. (A number or a range is IPython's.)")
     found = memory.recall(query, tables=tables)
-    if not found:
-        if not memory.entries():
-            return "Nothing recorded yet. Record with %remember TEXT."
-        return visible(
-            f"No memory matches “{query.strip()}”: try other words, or list all with %shiro /notes."
-        )
-    return [memories_table(found, memory.clock.now(), why=bool(why))]
+    amiss = memory.unusable()
+    if found:
+        return [memories_table(found, memory.clock.now(), why=bool(why)), *map(Line, amiss)]
+    said = f"No memory matches “{query.strip()}”: try other words, or list all with %shiro /notes."
+    if not memory.entries():
+        said = nothing_yet(amiss)
+    return visible("\n".join([said, *amiss]))
 
 
-def forget_line(memory: Memory, text: str) -> tuple[str, Event]:
+def forget_line(memory: Memory, text: str, tell: Tell | None = None) -> tuple[str, Event]:
     """Remove one memory by its text, a part of it, or its id; never more than one."""
-    is_global, rest = _flag(text, "--global")
-    if re.match(r"--\w", rest):
-        raise UsageError(f"%forget has no flag {rest.split()[0]}: {FORGET_USAGE}")
+    word, _, after = text.strip().partition(" ")
+    is_global = word == "--global"
+    rest = after.strip() if is_global else text.strip()
+    if re.match(r"--(\s|$)", rest):
+        rest = rest[2:].strip()
+    else:
+        _refuse_unknown("%forget", rest, FORGET_USAGE)
+        _refuse_at_end("%forget", rest)
     if not rest:
         raise UsageError(f"Say which memory to forget: {FORGET_USAGE}")
-    gone = memory.forget(rest, "global" if is_global else None)
+    gone = memory.forget(rest, "global" if is_global else None, tell=tell)
     again = f" ({gone.lines} lines said so)" if gone.lines > 1 else ""
-    said = f"Forgotten: {gone.entry.said}{again}\n  from {place(memory, gone.path)}"
-    return visible(said), MemoryChanged(gone.scope, "", gone.entry.text)
+    lines = [f"Forgotten: {gone.entry.said}{again}", f"  from {place(memory, gone.path)}"]
+    lines += [f"  {note}" for note in gone.notes]
+    return visible("\n".join(lines)), MemoryChanged(gone.scope, "", gone.entry.text)
 
 
 def is_history(text: str, lines: int) -> bool:
@@ -107,7 +140,7 @@ def is_history(text: str, lines: int) -> bool:
 
 class MemoryMagics:
     """The three magics. `about` tells what is being worked on, `tables` which are at hand with
-    their columns; `emit` takes the event of a change."""
+    their columns; `emit` takes the event of a change; `on` tells whether memory may be written."""
 
     def __init__(
         self,
@@ -115,8 +148,10 @@ class MemoryMagics:
         about: Callable[[str], About] = lambda text: {},
         tables: Callable[[], About] = dict,
         emit: Callable[[Event], None] = lambda event: None,
+        on: Callable[[], bool] = lambda: True,
     ) -> None:
         self._memory, self._about, self._tables, self._emit = memory, about, tables, emit
+        self._on = on
         self._shell: Any = None
         self._history: Callable[[str], object] | None = None
 
@@ -135,7 +170,7 @@ class MemoryMagics:
         Record one line for good, in this project's .shiro/memory/MEMORY.md, or with --global
         about you for all projects. Words like #orders at the end are tags; -- ends the flags.
         """
-        self._run(lambda: remember_line(self._memory, line, self._about))
+        self._write(lambda: remember_line(self._memory, line, self._about, _tell))
 
     @no_var_expand
     def recall(self, line: str) -> None:
@@ -155,13 +190,37 @@ class MemoryMagics:
 
         Remove one memory: its text, a part that only it holds, or its id from %recall.
         """
-        self._run(lambda: forget_line(self._memory, line))
+        self._write(lambda: forget_line(self._memory, line, _tell))
+
+    def _write(self, handler: Callable[[], tuple[str, Event | None]]) -> None:
+        before = self._state()
+        try:
+            if self._on():
+                self._run(handler)
+            else:
+                _tell(OFF)
+        except KeyboardInterrupt as error:
+            said = "Interrupted; nothing was changed."
+            if self._state() != before:
+                said = "Interrupted; see with %shiro /notes whether it was done."
+            raise compat.terminate_quietly(error, f"KeyboardInterrupt: {said}") from None
+
+    def _state(self) -> list[tuple[int, int, int] | None]:
+        """By which a file that was written is another one."""
+        state: list[tuple[int, int, int] | None] = []
+        for scope in SCOPES:
+            try:
+                known = self._memory.path(scope).stat()
+                state.append((known.st_ino, known.st_mtime_ns, known.st_size))
+            except OSError:
+                state.append(None)
+        return state
 
     def _run(self, handler: Callable[[], tuple[Said, Event | None]]) -> None:
         try:
             said, event = handler()
         except ShiroError as error:
-            sys.stderr.write(f"{visible(str(error))}\n")
+            _tell(str(error))
             return
         say(self._shell, said)
         if event:
@@ -191,16 +250,34 @@ def _taken(text: str) -> _Taken:
         elif word == "--keep-both":
             given["keep_both"], rest = True, after
         elif word == "--replaces":
-            given["replaces"], _, rest = after.partition(" ")
-        elif re.match(r"--\w", word):
-            raise UsageError(f"%remember has no flag {word}: {REMEMBER_USAGE}")
+            named = _MEMORY.match(after)
+            given["replaces"] = "".join(filter(None, named.groups())) if named else ""
+            rest = after[named.end() :].strip() if named else ""
+        elif rest != (pasted := plain(rest)):
+            rest = pasted
         elif "kind" not in given and (found := _KIND.match(rest)):
-            given["kind"], rest = found[1], rest[found.end() :]
+            given["kind"] = next(filter(None, found.groups())).lower()
+            rest = rest[found.end() :]
         else:
+            _refuse_unknown("%remember", rest, REMEMBER_USAGE)
+            _refuse_at_end("%remember", rest)
             return _Taken(rest, **given)
 
 
-def _flag(text: str, flag: str) -> tuple[bool, str]:
-    """Whether the text begins with the flag, and what follows it."""
-    first, _, rest = text.strip().partition(" ")
-    return (True, rest.strip()) if first == flag else (False, text.strip())
+def _refuse_unknown(magic: str, text: str, usage: str) -> None:
+    if unknown := re.match(r"--\w\S*", text):
+        raise UsageError(f"{magic} has no flag {unknown[0]}: {usage}; -- ends the flags.")
+
+
+def _refuse_at_end(magic: str, text: str) -> None:
+    """A flag there may be part of a command that is to be kept."""
+    if found := _AT_END.search(text):
+        raise UsageError(
+            f"“{found[1]}” stands at the end: flags come first ({magic} {found[1]} TEXT); begin "
+            "with -- where the text ends so."
+        )
+
+
+def _tell(sentence: str) -> None:
+    sys.stderr.write(f"{visible(sentence)}\n")
+    sys.stderr.flush()

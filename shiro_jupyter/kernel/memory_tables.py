@@ -15,6 +15,13 @@ _UNITS = (("y", 365 * 86_400), ("mo", 30 * 86_400), ("d", 86_400), ("h", 3_600),
 UNFOLDED = 50  # rows of a table
 
 
+def nothing_yet(unusable: Sequence[str]) -> str:
+    """What to say where no memory is to be listed."""
+    if unusable:
+        return "No memory could be looked at."
+    return "Nothing recorded yet. Record with %remember TEXT."
+
+
 def memories_table(found: Sequence[Found], now: datetime, *, why: bool = False) -> Table:
     """Id, kind, age, recalls and text; what to know of them, and why, where there is any."""
     columns: dict[str, list[str]] = {

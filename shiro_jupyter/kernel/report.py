@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 
 from ..core.errors import EndpointError, UserMendable
+from ..core.memory.store import SCOPES
 from ..core.models.discovery import Served
 from ..core.models.endpoint import Endpoint
 from ..core.models.local_server import find_model_file
@@ -102,9 +104,10 @@ def _of_model(endpoint: Endpoint, model: str, served: tuple[Served, ...]) -> lis
 
 
 def _memory(services: Services) -> tuple[str, list[str]]:
-    counts = {scope: len(services.memory.entries(scope)) for scope in ("project", "global")}
-    told = ", ".join(f"{count} {scope}" for scope, count in counts.items())
-    return f"{told} ({services.memory.path()})", services.memory.problems()
+    memory = services.memory
+    found = Counter(each.scope for each in memory.entries())
+    told = ", ".join(f"{found[scope]} {scope}" for scope in SCOPES)
+    return f"{told} ({memory.path()})", [*memory.unusable(), *memory.problems()]
 
 
 def _versions() -> str:

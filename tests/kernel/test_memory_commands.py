@@ -256,9 +256,62 @@ def test_notes_are_those_with_the_words(kernel: Kernel) -> None:
     for words in ("first dates", "gotcha", "ZÜRICH", "#orders", "missing"):
         assert len(listed(words)) == 1 and "Zürich" in listed(words)[0]
     assert "short dates" in listed("global")[0]
-    assert listed("dates zebra") == [
-        "None of 2 memories holds “dates zebra”: %shiro /notes lists all."
-    ]
+    for words in ("dates zebra", "stale"):
+        assert listed(words) == [
+            f"None of 2 memories holds “{words}” or is marked so; /notes lists all."
+        ]
+
+
+def test_what_cannot_be_used_is_said_wherever_it_is_asked_for(
+    kernel: Kernel, project: Path
+) -> None:
+    kernel.run("%remember --global no emojis")
+    path = project / ".shiro" / "memory" / "MEMORY.md"
+    path.write_bytes(b"- one\n\0\n")
+    fault = f"{path}, line 2: a NUL byte, which no text holds; take it out."
+    for line in ("%shiro /notes", "%recall emojis"):
+        for _ in range(2):  # each time, and once
+            shown = table(kernel.run(line, stdin=str))
+            assert "no emojis" in shown and shown.count(fault) == 1
+    status = kernel.run("%shiro /status", stdin=str).stdout
+    assert "memory    0 project, 1 global" in status and status.count(fault) == 1
+    for line in ("%shiro /trust memory", "%shiro /memory", "%remember use pnpm"):
+        assert kernel.run(line, stdin=str).stream("stderr") == f"{fault}\n"
+    said = kernel.run("%shiro /trust", stdin=str).stdout
+    assert said == f"Every line of AGENTS.md is yours, or accepted.\n{fault}\n"
+    assert "Forgotten: no emojis" in kernel.run("%forget no emojis").stdout
+    assert path.read_bytes() == b"- one\n\0\n"
+
+
+def test_a_store_of_another_user_is_named_wherever_it_is_asked_for(
+    kernel: Kernel, project: Path
+) -> None:
+    of_others(project, "planted")
+    kernel.run(
+        "import dataclasses; m = get_ipython().run_line_magic('recall', 'x') or "
+        "get_ipython()._shiro_extension.host.services.memory\n"
+        "m.project = dataclasses.replace(m.project, passed_over=(m.project.root,))\n"
+        "f = m._files['project']; m._files['project'] = dataclasses.replace(f, project=m.project)"
+    )
+    fault = f"{project / '.shiro'} belongs to another user"
+    for line in ("%recall planted", "%shiro /notes", "%shiro /trust memory", "%shiro /status"):
+        outputs = kernel.run(line, stdin=str)
+        shown = "".join(each["data"]["text/plain"] for each in outputs.of("display_data"))
+        shown += outputs.stdout + outputs.stream("stderr")
+        assert shown.count(fault) == 1 and "planted" not in shown.replace("“planted”", "")
+
+
+@pytest.mark.parametrize("name", ["%remember use pnpm", "%forget stripe", "%shiro /memory"])
+def test_what_is_switched_off_is_not_written(tmp_path: Path, project: Path, name: str) -> None:
+    of_others(project, "stripe is used")
+    path = project / ".shiro" / "memory" / "MEMORY.md"
+    before = path.read_bytes()
+    with started(tmp_path, project, SHIRO_MEMORY="0") as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        refused = kernel.run(name, stdin=str).stream("stderr")
+        assert refused.startswith("Memory is off by the setting `memory` (SHIRO_MEMORY")
+        assert "stripe is used" in table(kernel.run("%recall stripe"))
+    assert path.read_bytes() == before
 
 
 def test_words_behind_a_command_that_takes_none_are_refused(kernel: Kernel) -> None:

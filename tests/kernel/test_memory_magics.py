@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -13,7 +15,9 @@ from traitlets.config import Config
 from shiro_jupyter.core.errors import MemoryRefused, TextRefused, UsageError
 from shiro_jupyter.core.events import Event, MemoryChanged
 from shiro_jupyter.core.memory.store import Memory
+from shiro_jupyter.core.workspace import files
 from shiro_jupyter.kernel.memory_magics import (
+    OFF,
     MemoryMagics,
     forget_line,
     is_history,
@@ -46,6 +50,18 @@ def memory(tmp_path: Path) -> Memory:
         ("factual errors are logged", "fact", "project", "factual errors are logged"),
         ('say "50 % off?" for {x} $y', "fact", "project", 'say "50 % off?" for {x} $y'),
         ("use --global in scripts", "fact", "project", "use --global in scripts"),
+        ("-- npm install --global", "fact", "project", "npm install --global"),
+        ("-- --no-verify is banned", "fact", "project", "--no-verify is banned"),
+        ("DECISION we drop 2023", "decision", "project", "we drop 2023"),
+        ("Gotcha: we drop rows", "gotcha", "project", "we drop rows"),
+        ("(Gotcha) we drop rows", "gotcha", "project", "we drop rows"),
+        ("[gotcha] we drop rows", "gotcha", "project", "we drop rows"),
+        ("gotcha - we drop rows", "gotcha", "project", "we drop rows"),
+        ("Decision — use uv", "decision", "project", "use uv"),
+        ("Decision trees beat forests", "fact", "project", "Decision trees beat forests"),
+        ("gotcha -1 is missing", "gotcha", "project", "-1 is missing"),
+        ("- [2026-10-08 10:00:00] (gotcha) net <!-- x -->", "gotcha", "project", "net"),
+        ("--global [2026-10-08 10:00:00] (decision) net", "decision", "global", "net"),
     ],
 )
 def test_what_is_taken_is_echoed_and_stored(
@@ -74,6 +90,43 @@ def test_the_kind_of_what_is_replaced_stays_unless_one_is_given(memory: Memory) 
     (found,) = memory.entries()
     said, _ = remember_line(memory, f"fact --replaces {found.entry.id} use uv")
     assert said.startswith("Remembered as fact: use uv") and "in place of: use yarn" in said
+
+
+def test_tags_and_pointer_are_echoed_as_they_were_taken(memory: Memory) -> None:
+    said, _ = remember_line(memory, "prices are net #a, #b (see `t.md`).")
+    assert said.split("\n")[:2] == [
+        "Remembered as fact: prices are net (see t.md) #a #b",
+        "  tags: a, b; detail in t.md",
+    ]
+    assert "tags" not in remember_line(memory, "use pnpm")[0]
+
+
+def test_one_replaced_by_what_is_there_already_is_said_to_be_gone(memory: Memory) -> None:
+    remember_line(memory, "use pnpm")
+    remember_line(memory, "plots are svg")
+    said, event = remember_line(memory, '--replaces "plots are svg" use pnpm')
+    assert said.startswith("Already recorded: ") and "\n  in place of: plots are svg" in said
+    assert event == MemoryChanged("project", "use pnpm", "plots are svg")
+    assert [each.entry.text for each in memory.entries()] == ["use pnpm"]
+
+
+@pytest.mark.parametrize("old", ['"plots are svg"', "“plots are svg”", '"Plots are svg."'])
+def test_a_text_of_several_words_is_replaced_in_quotes(memory: Memory, old: str) -> None:
+    remember_line(memory, "plots are svg")
+    assert "in place of: plots are svg" in remember_line(memory, f"--replaces {old} use pnpm")[0]
+
+
+@pytest.mark.parametrize(
+    "flag", ["--global", "--keep-both", "--replaces a1b2c3", '--replaces "use npm"', "--replaces"]
+)
+def test_a_flag_at_the_end_is_asked_about_and_never_stored(memory: Memory, flag: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        remember_line(memory, f"use pnpm {flag}")
+    assert str(refused.value) == (
+        f"“{flag}” stands at the end: flags come first (%remember {flag} TEXT); begin with -- "
+        "where the text ends so."
+    )
+    assert memory.entries() == []
 
 
 @pytest.mark.parametrize("line", ["", "  ", "decision", "--global", "--", "--gobal x"])
@@ -135,6 +188,36 @@ def test_forget_answers_what_went(memory: Memory) -> None:
     assert forget_line(memory, "--global prefer")[1] == MemoryChanged("global", "", "prefer go")
     with pytest.raises(UsageError, match="which memory"):
         forget_line(memory, "--global")
+    with pytest.raises(UsageError, match=r"no flag --gobal.*-- ends the flags"):
+        forget_line(memory, "--gobal x")
+    with pytest.raises(UsageError, match=r"flags come first \(%forget --global TEXT\)"):
+        forget_line(memory, "prefer rust --global")
+    remember_line(memory, "-- --no-verify is banned")
+    assert "--no-verify is banned" in recalled(memory, "-- --no-verify")
+    assert forget_line(memory, "-- --no-verify is banned")[0].startswith("Forgotten: --no-verify")
+
+
+def test_the_lines_as_printed_are_taken_back(memory: Memory) -> None:
+    said = remember_line(memory, "gotcha prices are net #a")[0].split("\n")[0]
+    again = remember_line(memory, "(gotcha) prices are net #a")[0].split("\n")[0]
+    assert again.startswith("Already recorded: [")
+    for line in (said.partition(": ")[2], again.partition(": ")[2]):
+        assert forget_line(memory, line)[0].startswith("Forgotten: prices are net #a")
+        remember_line(memory, "gotcha prices are net #a")
+
+
+def test_a_file_that_cannot_be_used_hides_no_other_and_is_said(memory: Memory) -> None:
+    remember_line(memory, "--global no emojis")
+    remember_line(memory, "use pnpm")
+    memory.path().write_bytes(b"- one\n\0\n")
+    fault = f"{memory.path()}, line 2: a NUL byte, which no text holds; take it out."
+    assert recalled(memory, "emojis").split("\n")[-1] == fault
+    assert recalled(memory, "pnpm").split("\n")[-1] == fault
+    with pytest.raises(MemoryRefused) as refused:
+        forget_line(memory, "use pnpm")
+    assert str(refused.value).split("\n")[-1] == fault
+    assert forget_line(memory, "no emojis")[0].split("\n")[-1] == f"  {fault}"
+    assert recalled(memory, "emojis") == f"No memory could be looked at.\n{fault}"
 
 
 def test_hidden_characters_are_shown(memory: Memory) -> None:
@@ -182,6 +265,44 @@ def test_the_magics_take_the_line_as_typed_and_report(
     assert shell.find_line_magic("remember").__doc__.startswith("%remember [fact|")
     shell.run_line_magic("recall", "keep")
     assert "keep $y and {y}" in capsys.readouterr().out
+
+
+def test_nothing_is_written_where_memory_is_off(
+    memory: Memory, shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory.remember("use pnpm")
+    MemoryMagics(memory, on=lambda: False).register(shell)
+    shell.run_line_magic("remember", "use uv")
+    shell.run_line_magic("forget", "use pnpm")
+    captured = capsys.readouterr()
+    assert captured.err == f"{OFF}\n" * 2 and captured.out == ""
+    shell.run_line_magic("recall", "pnpm")
+    assert "use pnpm" in capsys.readouterr().out
+
+
+def test_a_wait_is_said_and_an_interrupt_of_it_is_one_sentence(
+    memory: Memory, shell: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LOCK_TOLD", 0)
+    memory.remember("use pnpm")
+    before = memory.path().read_bytes()
+    MemoryMagics(memory).register(shell)
+    with files.locked(memory.path()):
+        for line in ("%remember plots are svg", "%forget use pnpm"):
+            ends = iter([None, KeyboardInterrupt()])
+
+            def sleep(seconds: float, ends: Iterator[BaseException | None] = ends) -> None:
+                if end := next(ends):
+                    raise end
+
+            with patch.dict(inspect.unwrap(files.locked).__kwdefaults__, sleep=sleep):
+                shell.run_cell(line)
+    captured = capsys.readouterr()
+    told = f"Waiting for another process that has {memory.path()} in use …\n"
+    assert captured.err.count(told) == 2
+    shown = captured.out + captured.err.replace(told, "")
+    assert shown.strip().split("\n") == ["KeyboardInterrupt: Interrupted; nothing was changed."] * 2
+    assert memory.path().read_bytes() == before
 
 
 def test_neither_sdk_nor_pydantic_is_loaded() -> None:

@@ -119,6 +119,13 @@ class Notes:
         mine = (each for each in self.all() if self._is_mine(each))
         return next((each for each in mine if each.front.status == "archived"), None)
 
+    def absent(self) -> str:
+        """What there is to say where no note is active. Raises `StorageError`."""
+        said = "This session has no note yet."
+        if closed := self.closed():
+            said = f"This session's note {closed.path.name} is archived; the next update makes one."
+        return "\n".join([said, *self.problems()])
+
     def all(self) -> list[Kept]:
         """Every note of the project, the one updated last first. Raises `StorageError`."""
         return sorted(self._look()[0], key=_age, reverse=True)

@@ -38,4 +38,4 @@ class Forget(Tool[ForgetParameters]):
         with quoting(self.memory, context.session):
             gone = await in_thread(self.memory.forget, parameters.text, parameters.scope)
         context.emit(MemoryChanged(gone.scope, "", gone.entry.text))
-        return ToolResult("ok", f"Forgotten: {gone.entry.said}")
+        return ToolResult("ok", "\n".join([f"Forgotten: {gone.entry.said}", *gone.notes]))

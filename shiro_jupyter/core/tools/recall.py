@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
 
 from ..context.quoting import quoted
-from ..errors import MemoryRefused
+from ..errors import MemoryRefused, StorageError
 from ..memory.block import TAINT
 from ..memory.store import Found, Memory, Scope
 from ..policy.subjects import Access
@@ -47,12 +47,13 @@ class Recall(Tool[RecallParameters]):
         found = await in_thread(
             self.memory.recall, parameters.query, parameters.scope, self.tables()
         )
+        amiss = [] if parameters.scope else await in_thread(self.memory.unusable)
         if not found:
-            return ToolResult("ok", "No memory matches; try other words.")
+            return ToolResult("ok", "\n".join(["No memory matches; try other words.", *amiss]))
         if not all(each.accepted for each in found):
             context.session.taint(TAINT)
         self.told(found)
-        return ToolResult("ok", "\n".join(map(row, found)))
+        return ToolResult("ok", "\n".join([*map(row, found), *amiss]))
 
 
 @contextmanager
@@ -61,8 +62,9 @@ def quoting(memory: Memory, session: Session) -> Iterator[None]:
     try:
         yield
     except MemoryRefused:
-        if memory.unaccepted():
-            session.taint(TAINT)
+        with suppress(StorageError):
+            if memory.unaccepted():
+                session.taint(TAINT)
         raise
 
 

@@ -58,8 +58,9 @@ class SessionNotes(Tool[SessionNotesParameters]):
         op, section = parameters.op, parameters.section
         if op == "show":
             kept = await in_thread(self._notes.active)
-            shown = fenced(bounded(kept.body)) if kept else "This session has no note yet."
-            return ToolResult("ok", shown)
+            if kept:
+                return ToolResult("ok", fenced(bounded(kept.body)))
+            return ToolResult("ok", await in_thread(self._notes.absent))
         if op == "done":
             done = await in_thread(self._notes.done)
             context.emit(NotesChanged(done.note.id))

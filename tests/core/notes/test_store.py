@@ -258,8 +258,13 @@ def test_what_is_closed_is_known_and_stands_in_nobody_s_way(desk: Desk) -> None:
     assert notes.closed() is None
     notes.done()
     closed = notes.closed()
+    assert notes.absent() == (
+        f"This session's note {path.name} is archived; the next update makes one."
+    )
     assert closed and closed.path == path and desk.notes("two").closed() is None
     path.write_bytes(path.read_bytes() + b"\0")
+    assert notes.absent().startswith("This session has no note yet.\n")
+    assert notes.absent().endswith("a NUL byte, which no text holds; take it out.")
     assert notes.update("add", "Worklog", "✓ two").path != path
 
 

@@ -135,3 +135,19 @@ def test_forget_removes_one(bench: Bench, memory: Memory) -> None:
     assert bench.run(Forget(memory), text="rust").text == "Forgotten: prefer rust"
     assert bench.events == [MemoryChanged("project", "", "prefer rust")]
     assert len(memory.entries()) == 1
+
+
+def test_a_file_that_cannot_be_used_hides_no_other_and_is_told_the_model(
+    bench: Bench, memory: Memory
+) -> None:
+    memory.remember("no emojis", scope="global")
+    path = memory.remember("use pnpm").path
+    path.write_bytes(b"\0")
+    fault = f"{path}, line 1: a NUL byte, which no text holds; take it out."
+    found = bench.run(Recall(memory), query="emojis").text
+    assert "no emojis" in found and found.endswith(f"\n{fault}")
+    assert bench.run(Recall(memory), query="pnpm").text.endswith(f"\n{fault}")
+    with pytest.raises(MemoryRefused, match="No memory holds"):
+        bench.run(Forget(memory), text="pnpm")
+    gone = bench.run(Forget(memory), text="emojis").text
+    assert gone == f"Forgotten: no emojis\n{fault}"
