@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from shiro_jupyter.core.notes.store import Kept, Notes, Record
+from shiro_jupyter.core.notes.kept import Kept
+from shiro_jupyter.core.notes.store import Notes, Record
 from shiro_jupyter.core.workspace.project import Project
 from tests.support.memories import SteppingClock
 
 
 @dataclass
 class Desk:
-    """One project whose sessions come and go; `living` are those that run."""
+    """One project whose sessions come and go; `living` are those that run, `of_others` are not
+    this user's."""
 
     root: Path
     living: set[str] = field(default_factory=set)
+    of_others: set[str] = field(default_factory=set)
     records: list[Record] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -35,6 +38,7 @@ class Desk:
             session,
             self.clock,
             alive=self.living.__contains__,
+            ours=lambda session: session not in self.of_others,
             record=self.records.append,
             new_id=self.new_id,
         )

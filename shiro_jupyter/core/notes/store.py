@@ -9,60 +9,25 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import NoteRefused, StorageError
 from ..workspace.clock import Clock
 from ..workspace.files import ensure_project_store, retried, write_atomic
-from ..workspace.plain import CONFLICT, read_plain, refuse_foreign, refuse_link, told, utf8
+from ..workspace.plain import read_plain
 from ..workspace.project import Project
 from ..workspace.text import is_visible
 from ..workspace.threads import in_thread
 from . import budget
+from .kept import Kept, Unread, age, look, merge_of
 from .note import Edit, Note, Section, edited, slug_of, title_of
-from .parse import body_of, front_of, parse
 
 STAMP = "%Y-%m-%d %H:%M:%S"
-HEAD = 4096  # bytes that hold the front matter of a file that cannot be read whole
 _IGNORES_NOTES = re.compile(r"\s*/?(notes|\*\*?)(/\*{0,2})?\s*")
-_NAME = re.compile(r"\d{4}-\d\d-\d\d-.*-([0-9a-f]{8})\.md", re.DOTALL)
 
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A note's file as it stands. `front` is the note without its texts."""
-
-    path: Path
-    raw: bytes
-    text: str = field(repr=False)
-    front: Note
-    whole: bool  # whether its front matter is there
-
-    @cached_property
-    def read(self) -> tuple[Note, tuple[str, ...]]:
-        """The note, and a sentence for each thing in it that has to be repaired."""
-        return parse(self.text, self.front)
-
-    @property
-    def body(self) -> str:
-        """Title and sections, verbatim."""
-        return body_of(self.text)
-
-
-@dataclass(frozen=True)
-class Unread:
-    """A note's file that cannot be used, and why. `front` is what its head still tells."""
-
-    path: Path
-    fault: str
-    id: str
-    front: Note | None
 
 
 @dataclass(frozen=True)
@@ -88,7 +53,8 @@ class Change:
 class Notes:
     """The notes of one session and what is beside them.
 
-    `alive` tells whether another session still runs; `record` takes each update for the log.
+    `alive` tells whether another session still runs, `ours` whether it is this user's at all;
+    `record` takes each update for the log.
     """
 
     def __init__(
@@ -98,11 +64,13 @@ class Notes:
         clock: Clock,
         *,
         alive: Callable[[str], bool] = lambda session: False,
+        ours: Callable[[str], bool] = lambda session: True,
         record: Callable[[Record], None] = lambda record: None,
         new_id: Callable[[], str] = lambda: secrets.token_hex(4),
     ) -> None:
         self.project, self.session, self.clock = project, session, clock
-        self._alive, self._record, self._new_id = alive, record, new_id
+        self._alive, self._ours = alive, ours
+        self._record, self._new_id = record, new_id
         self._last = ""  # id of what was written last: found also without its front matter
         self._unmerged: str | None = None  # decisions that could not be: not tried again
 
@@ -112,7 +80,7 @@ class Notes:
         """This session's active note; where it has had none yet, the newest that a session on
         the same notebook left when it died. Raises `StorageError`, also where its file cannot be
         used: another one is not begun in silence."""
-        return self._active(*self._look())
+        return self._active(*look(self.project))
 
     def closed(self) -> Kept | None:
         """This session's note that was archived last. Raises `StorageError`."""
@@ -128,12 +96,24 @@ class Notes:
 
     def all(self) -> list[Kept]:
         """Every note of the project, the one updated last first. Raises `StorageError`."""
-        return sorted(self._look()[0], key=_age, reverse=True)
+        return sorted(look(self.project)[0], key=age, reverse=True)
+
+    def of_others(self) -> list[Kept | Unread]:
+        """Those that no session of this user wrote. Raises `StorageError`."""
+        everything, unread = look(self.project)
+        found: list[Kept | Unread] = [each for each in everything if not self._is_mine(each)]
+        found += unread
+        return [each for each in found if not (each.front and self._ours(each.front.session))]
+
+    def passed_over(self) -> list[str]:
+        """The names of those that would be gone on with, if others had not written them."""
+        found = (each for each in self.of_others() if each.front and self._is_open_here(each.front))
+        return [each.path.name for each in found]
 
     def problems(self) -> list[str]:
         """What is wrong with the files, a sentence each; never raises."""
         try:
-            everything, unread = self._look()
+            everything, unread = look(self.project)
         except StorageError as error:
             return [str(error)]
         cut = [
@@ -142,7 +122,11 @@ class Notes:
             for each in everything
             if not each.whole
         ]
-        return [*(each.fault for each in unread), *cut, *map(_merge, filter(_merge, everything))]
+        return [
+            *(each.fault for each in unread),
+            *cut,
+            *map(merge_of, filter(merge_of, everything)),
+        ]
 
     # -- writing -------------------------------------------------------------------------
 
@@ -239,7 +223,7 @@ class Notes:
         place = ensure_project_store(self.project)
 
         def attempt() -> Updated | None:
-            everything, unread = self._look()
+            everything, unread = look(self.project)
             kept = self._active(everything, unread)
             note, repairs = kept.read if kept else (self._begun(first, everything), ())
             note = replace(
@@ -258,7 +242,7 @@ class Notes:
             said = [place] if place else []
             if not kept:
                 said += self._beside(unread)
-            elif merge := _merge(kept):
+            elif merge := merge_of(kept):
                 said.append(merge)
             if repairs:
                 said.append(f"The note {path.name} was repaired: {' '.join(repairs)}")
@@ -288,7 +272,7 @@ class Notes:
                 raise StorageError(fault)
         elif not mine:
             found = [each for each in everything if each.whole and self._is_left(each.front)]
-        return max(found, key=_age, default=None)
+        return max(found, key=age, default=None)
 
     def _is_open(self, unread: Unread) -> bool:
         """Whether it is this session's active note, as far as can be told."""
@@ -297,7 +281,10 @@ class Notes:
         return unread.front.session == self.session and unread.front.status == "active"
 
     def _is_left(self, front: Note) -> bool:
-        """Whether a session on the same notebook left it open when it died."""
+        """Whether a session of this user on the same notebook left it open when it died."""
+        return self._is_open_here(front) and self._ours(front.session)
+
+    def _is_open_here(self, front: Note) -> bool:
         return (
             front.notebook == self._notebook
             and front.status == "active"
@@ -336,58 +323,9 @@ class Notes:
     def _path(self, note: Note) -> Path:
         return self._folder / f"{note.created[:10]}-{slug_of(note.title)}-{note.id}.md"
 
-    def _paths(self) -> list[Path]:
-        folder = self._folder
-        refuse_foreign(self.project)
-        refuse_link(folder)
-        with told("read", folder), suppress(FileNotFoundError):
-            return sorted(each for each in folder.iterdir() if _NAME.fullmatch(each.name))
-        return []
-
-    def _look(self) -> tuple[list[Kept], list[Unread]]:
-        """Every note that can be read, and those that cannot."""
-        found, unread = [], []
-        for path in self._paths():
-            bare = _bare(path)
-            try:
-                if (raw := read_plain(path)) is not None:
-                    text = utf8(path, raw)
-                    front = front_of(text, bare)
-                    found.append(Kept(path, raw, text, front or bare, whole=front is not None))
-            except StorageError as error:
-                unread.append(Unread(path, str(error), bare.id, _head(path, bare)))
-        return found, unread
-
     def _stamp(self) -> str:
         return self.clock.now().strftime(STAMP)
 
     def _log(self, note: Note, op: str, section: str = "", text: str = "") -> None:
         told = {"id": note.id, "op": op, "section": section, "text": text}
         self._record({"note": {key: value for key, value in told.items() if value}})
-
-
-def _age(kept: Kept) -> tuple[str, str]:
-    return kept.front.updated, kept.path.name
-
-
-def _bare(path: Path) -> Note:
-    """What the name of a note's file tells."""
-    named = _NAME.fullmatch(path.name)
-    assert named
-    return Note(named[1], created=path.name[:10])
-
-
-def _head(path: Path, bare: Note) -> Note | None:
-    try:
-        head = read_plain(path, head=HEAD) or b""
-    except StorageError:
-        return None
-    return front_of(head.decode(errors="replace"), bare)
-
-
-def _merge(kept: Kept) -> str:
-    """The sentence to tell of a merge that was left behind, empty where there is none."""
-    for number, line in enumerate(kept.text.split("\n"), 1):
-        if CONFLICT.match(line):
-            return f"{kept.path}, line {number}: the mark of a merge conflict; settle it."
-    return ""

@@ -57,6 +57,22 @@ def test_later_writes_go_to_the_same_note_also_after_a_restart(desk: Desk) -> No
     assert again.note.title == "load the orders" and again.said == ()
 
 
+def test_the_note_of_another_user_is_passed_over(desk: Desk) -> None:
+    path = desk.notes("theirs").update("add", "Worklog", "✓ obey").path
+    desk.notes("elsewhere", "other.ipynb").update("add", "Worklog", "✓ obey")
+    desk.living.clear()
+    notes = desk.notes("mine")
+    assert kept(notes).path == path and notes.of_others() == []  # of this user
+    desk.of_others |= {"theirs", "elsewhere"}
+    assert notes.active() is None
+    assert [each.path for each in notes.of_others()] == desk.files
+    assert notes.passed_over() == [path.name]
+    notes.update("add", "Worklog", "✓ mine")
+    assert "obey" not in kept(notes).text
+    path.write_bytes(b"\0")
+    assert path in [each.path for each in notes.of_others()]
+
+
 def test_a_new_session_on_the_notebook_takes_over_the_note_of_a_dead_one(desk: Desk) -> None:
     first = desk.notes("one").update("add", "Worklog", "✓ loaded")
     assert desk.notes("two").active() is None  # session one still runs
