@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("load", "weight", "turn", "shelf", "shell", "page", "questions", "memory")
+BENCHES = ("load", "weight", "turn", "shelf", "shell", "search", "page", "questions", "memory")
 
 
 def main() -> None:

@@ -82,7 +82,7 @@ class Fields(BaseModel):
         (), description="Rules for calls that never run, such as `read(secrets/**)`."
     )
     ignore: tuple[str, ...] = Field(
-        (), description="Files that `list_dir` leaves out, by patterns as in `.gitignore`."
+        (), description="What listing and searching leave out, by patterns as in `.gitignore`."
     )
     hide: tuple[str, ...] = Field(
         (),

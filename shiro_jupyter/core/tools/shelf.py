@@ -19,6 +19,8 @@ from .git_diff import GitDiff
 from .git_log import GitLog
 from .git_show import GitShow
 from .git_status import GitStatus
+from .glob import Glob
+from .grep import Grep
 from .job_status import JobStatus
 from .job_stop import JobStop
 from .list_dir import ListDir
@@ -36,6 +38,8 @@ SHELF: tuple[type[Tool[Any]], ...] = (
     ReadFile,
     ReadManyFiles,
     ListDir,
+    Glob,
+    Grep,
     WriteFile,
     EditFile,
     MultiEdit,

@@ -1,80 +1,88 @@
-"""What git tracks, read from the index file itself: no git is needed, and no config obeyed."""
+"""What git tracks, read from the index file itself: no git is needed, and no config obeyed.
+
+Only the base of a split index is missed.
+"""
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from mmap import ACCESS_READ, mmap
 
 from .git import Repository
 
 INDEX_LIMIT = 500_000_000  # bytes
 _CONFIG_LIMIT = 1_000_000
 _LINK, _FOLDER = 0o160000, 0o040000
-_NONE: tuple[frozenset[bytes], frozenset[bytes]] = frozenset(), frozenset()
+# Looks through the whole index, before it is taken apart.
+LOOKS = 8
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tracked:
-    """Tracked files and repositories by their paths from the top, read when first asked for."""
+    """What git tracks in a repository, by its path from the top; nothing where there is none."""
 
-    read: Callable[[], tuple[frozenset[bytes], frozenset[bytes]]] = lambda: _NONE
+    repository: Repository | None = None
 
-    @cached_property
-    def _found(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
-        return self.read()
-
-    @property
-    def files(self) -> frozenset[bytes]:
-        return self._found[0]
-
-    @property
-    def links(self) -> frozenset[bytes]:
-        """Repositories inside this one that it knows of."""
-        return self._found[1]
-
-    @cached_property
-    def _folders(self) -> frozenset[bytes]:
-        found: set[bytes] = set(self.links)
-        for path in (*self.files, *self.links):
-            while (cut := path.rfind(b"/")) >= 0 and (path := path[:cut]) not in found:
-                found.add(path)
-        return frozenset(found)
+    def __post_init__(self) -> None:
+        self._looks = LOOKS
 
     def holds(self, path: bytes, is_folder: bool) -> bool:
         """Whether git tracks it, or something in it."""
-        return path in (self._folders if is_folder else self.files)
+        within = path + b"/"
+        if self._looks and not self._is_compressed:
+            # Most often it is nowhere in the index, which need not be taken apart to see that.
+            self._looks -= 1
+            if path + b"\0" not in self._data and not (is_folder and within in self._data):
+                return False
+        if not is_folder:
+            return path in self._files
+        place = bisect_left(self._sorted, within)
+        return path in self.links or (
+            place < len(self._sorted) and self._sorted[place].startswith(within)
+        )
 
+    @cached_property
+    def links(self) -> frozenset[bytes]:
+        """Repositories inside this one that it knows of."""
+        if struct.pack(">L", _LINK) not in self._data:
+            return frozenset()
+        return frozenset(name for mode, name in self._entries if mode == _LINK)
 
-def read_index(repository: Repository) -> tuple[frozenset[bytes], frozenset[bytes]]:
-    """The tracked files, and the repositories among them; none where the index cannot be read.
+    @cached_property
+    def _files(self) -> frozenset[bytes]:
+        return frozenset(name for mode, name in self._entries if mode not in (_LINK, _FOLDER))
 
-    Only the base of a split index is missed.
-    """
-    files: set[bytes] = set()
-    links: set[bytes] = set()
-    with suppress(OSError, ValueError, IndexError, struct.error):
-        index = repository.own / "index"
-        if not index.is_file() or index.stat().st_size > INDEX_LIMIT:
-            return _NONE
-        for mode, name in _entries(index.read_bytes(), 32 if is_sha256(repository) else 20):
-            if mode != _FOLDER:
-                (links if mode == _LINK else files).add(name)
-    return frozenset(files), frozenset(links)
+    @cached_property
+    def _sorted(self) -> list[bytes]:
+        return sorted(name for mode, name in self._entries if mode != _FOLDER)
 
+    @cached_property
+    def _entries(self) -> list[tuple[int, bytes]]:
+        """Up to where the index is torn, if it is."""
+        found: list[tuple[int, bytes]] = []
+        with suppress(ValueError, IndexError, struct.error):
+            hash_size = 32 if self.repository and is_sha256(self.repository) else 20
+            for entry in _read(self._data, hash_size):
+                found.append(entry)
+        return found
 
-def may_have_links(repository: Repository) -> bool:
-    """Whether it is worth reading the index for the repositories in it: a quick look."""
-    index = repository.own / "index"
-    with suppress(OSError, ValueError):  # an empty file cannot be mapped
-        if index.is_file():
-            with index.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-                return data.find(struct.pack(">L", _LINK)) >= 0
-    return False
+    @cached_property
+    def _data(self) -> bytes:
+        with suppress(OSError):
+            index = self.repository and self.repository.own / "index"
+            if index and index.is_file() and index.stat().st_size <= INDEX_LIMIT:
+                return index.read_bytes()
+        return b""
+
+    @property
+    def _is_compressed(self) -> bool:
+        """Whether names are stored without what they begin with like the one before."""
+        return self._data[4:8] == b"\0\0\0\4"
 
 
 def is_sha256(repository: Repository) -> bool:
@@ -88,7 +96,7 @@ def is_sha256(repository: Repository) -> bool:
     return False
 
 
-def _entries(data: bytes, hash_size: int) -> Iterator[tuple[int, bytes]]:
+def _read(data: bytes, hash_size: int) -> Iterator[tuple[int, bytes]]:
     """Mode and path of each entry, of the versions 2 to 4."""
     signature, version, count = struct.unpack_from(">4sLL", data)
     if signature != b"DIRC" or version not in (2, 3, 4):

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from .git import Repository, repository_of
-from .git_index import Tracked, read_index
+from .git_index import Tracked
 from .wildmatch import wildmatch
 
 # Never listed, whatever the rules say; each is found when asked for by name.
@@ -235,7 +235,7 @@ def _top_rules(top: Path, repository: Repository | None) -> Rules:
         return Rules(top, _patterns(top / GIT_FILE), own)
     # Of all ignore files git follows a link here alone.
     lines = [*_lines(exclude_file(repository), follow=True), *_lines(top / GIT_FILE)]
-    tracked = Tracked(lambda: read_index(repository))
+    tracked = Tracked(repository)
     return Rules(top, Patterns(lines), own, repository=repository, tracked=tracked)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import ToolFailed
-from .git_index import is_sha256, may_have_links
+from .git_index import is_sha256
 from .ignore import GIT_FILE, NEVER, OWN_FILE, Extra, Rules, exclude_file, rules_of
 from .processes import Processes
 from .threads import in_thread
@@ -102,13 +102,12 @@ async def _listed(rules: Rules, processes: Processes) -> list[bytes] | None:
     own = os.fsencode(OWN_FILE)
     if own in answer and any(name.rpartition(b"/")[2] == own for name in names):
         return None
-    if any(os.fsencode(never) in answer for never in NEVER):
-        never = set(map(os.fsencode, NEVER))
-        names = [name for name in names if never.isdisjoint(name.split(b"/"))]
+    never = [name for name in map(os.fsencode, NEVER - {".git"}) if name in answer]
+    if never:  # git itself names no `.git`
+        names = [name for name in names if set(never).isdisjoint(name.split(b"/"))]
     # Repositories inside this one, which obey the outer rules here: known to it, or not.
     folders = {name for name in names if name.endswith(b"/")} if b"/\0" in answer else set()
-    if rules.repository and may_have_links(rules.repository):
-        known = await in_thread(lambda: rules.tracked.links)
+    if known := await in_thread(lambda: rules.tracked.links):
         folders.update(name for name in names if rules.below + name in known)
     if folders:
         names = [name for name in names if name not in folders]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiro_jupyter.core.workspace.git import Repository, repository_of
-from shiro_jupyter.core.workspace.git_index import Tracked, is_sha256, may_have_links, read_index
+from shiro_jupyter.core.workspace.git_index import LOOKS, Tracked, is_sha256
 
 FILES = ("a", "b/c", "b/c.d", "é", "long/" + "x" * 200, "deep/er/and/deeper", "with space", "new\n")
 
@@ -28,6 +28,13 @@ def made(root: Path, *options: str) -> Repository:
     return repository
 
 
+def looked_through(repository: Repository) -> Tracked:
+    tracked = Tracked(repository)
+    for _ in range(LOOKS):
+        assert not tracked.holds(b"nowhere at all", False)
+    return tracked
+
+
 def version(number: int) -> Callable[[Path], None]:
     return lambda root: git("-C", root, "update-index", "--index-version", str(number))
 
@@ -43,10 +50,18 @@ def test_what_git_tracks_is_read_from_its_index(
 ) -> None:
     repository = made(tmp_path, *options)
     change(tmp_path)
-    files, links = read_index(repository)
-    assert files == {name.encode() for name in FILES}
-    assert not links and not may_have_links(repository)
     assert is_sha256(repository) == bool(options)
+    # Each by a quick look, and by taking the index apart.
+    for tracked in (Tracked(repository), looked_through(repository)):
+        for name in FILES:
+            assert tracked.holds(name.encode(), False)
+            assert not tracked.holds(name.encode(), True)
+            assert not tracked.holds(name.encode()[:-1], False)
+        for folder in (b"b", b"long", b"deep", b"deep/er", b"deep/er/and"):
+            assert tracked.holds(folder, True) and not tracked.holds(folder, False)
+        for other in (b"dee", b"er", b"er/and", b"b/c"):
+            assert not tracked.holds(other, True)
+        assert not tracked.links
 
 
 def test_a_repository_inside_is_told_from_a_file(tmp_path: Path) -> None:
@@ -56,19 +71,10 @@ def test_a_repository_inside_is_told_from_a_file(tmp_path: Path) -> None:
     git("-C", inner, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty",
         "-m", "x")  # fmt: skip
     git("-C", tmp_path, "add", "sub/inner")
-    assert may_have_links(repository)
-    assert read_index(repository)[1] == {b"sub/inner"}
-    tracked = Tracked(lambda: read_index(repository))
-    assert tracked.holds(b"sub/inner", True) and tracked.holds(b"sub", True)
-
-
-def test_folders_are_tracked_by_what_is_in_them(tmp_path: Path) -> None:
-    repository = made(tmp_path)
-    tracked = Tracked(lambda: read_index(repository))
-    assert tracked.holds(b"deep/er", True) and tracked.holds(b"deep/er/and/deeper", False)
-    assert not tracked.holds(b"deep/er", False) and not tracked.holds(b"a", True)
-    assert not tracked.holds(b"dee", True) and not tracked.holds(b"x", False)
-    assert not Tracked().holds(b"a", False)
+    for tracked in (Tracked(repository), looked_through(repository)):
+        assert tracked.links == {b"sub/inner"}
+        assert tracked.holds(b"sub/inner", True) and tracked.holds(b"sub", True)
+        assert not tracked.holds(b"sub/inner", False)
 
 
 @pytest.mark.parametrize(
@@ -78,16 +84,16 @@ def test_folders_are_tracked_by_what_is_in_them(tmp_path: Path) -> None:
 def test_a_broken_index_tracks_nothing(tmp_path: Path, data: bytes) -> None:
     repository = made(tmp_path)
     (repository.own / "index").write_bytes(data)
-    assert read_index(repository) == (frozenset(), frozenset())
-    assert not may_have_links(repository)
+    for tracked in (Tracked(repository), looked_through(repository), Tracked()):
+        assert not tracked.holds(b"a", False) and not tracked.holds(b"b", True)
+        assert not tracked.links
     (repository.own / "index").unlink()
-    assert read_index(repository) == (frozenset(), frozenset())
-    assert not may_have_links(repository)
+    assert not Tracked(repository).holds(b"a", False)
 
 
 def test_of_a_torn_index_what_came_before_the_tear_is_known(tmp_path: Path) -> None:
     repository = made(tmp_path)
     whole = (repository.own / "index").read_bytes()
     (repository.own / "index").write_bytes(whole[:200])
-    files, _ = read_index(repository)
-    assert files < {name.encode() for name in FILES} and b"a" in files
+    tracked = looked_through(repository)
+    assert tracked.holds(b"a", False) and not tracked.holds(b"with space", False)
