@@ -76,14 +76,15 @@ ATTRIBUTES = """*.py filter=clean diff=driver merge=driver
 *.more filter=more diff=conv
 """
 CHANGED = ("a.py", "b.txt", "c.more", "d.md")
+# Submodules: a file of the one is changed, the other one has a further commit.
+INNER = ("inner", "moved")
 
 
 @dataclass(frozen=True)
 class Hostile:
     """`root` is the project. The last commit is signed; the file `HEAD~2:lost.dat` is missing.
 
-    Of `CHANGED`, all of the old size, the second line has changed; so has `inner`, a submodule,
-    by commits and by a file that is not committed.
+    Of `CHANGED`, all of the old size, the second line has changed.
     """
 
     base: Path
@@ -134,8 +135,9 @@ def hostile(base: Path, settings: dict[str, str]) -> Hostile:
         git(made.root, "config", key, value.format(evil=base / "evil", base=base))
     (made.root / ".git/info/attributes").write_text(ATTRIBUTES)
     (made.root / ".gitattributes").write_text(ATTRIBUTES)
-    for key in ("core.fsmonitor", "diff.external"):
-        git(made.root / "inner", "config", key, f"{base}/evil/inner")
+    for inner in INNER:
+        for key in ("core.fsmonitor", "diff.external"):
+            git(made.root / inner, "config", key, f"{base}/evil/inner")
     assert not made.ran
     return made
 
@@ -164,7 +166,8 @@ def _commits(made: Hostile) -> None:
             (folder / name).write_text("one\ntwo\n")
         git(folder, "add", ".")
         git(folder, "commit", "-q", "-m", "first")
-    git(root, "submodule", "--quiet", "add", made.base / "other", "inner")
+    for inner in INNER:
+        git(root, "submodule", "--quiet", "add", made.base / "other", inner)
     (root / "lost.dat").write_text("lost\n")
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "second")
@@ -182,10 +185,9 @@ def _commits(made: Hostile) -> None:
         root, "hash-object", "-t", "commit", "-w", "--stdin", text=f"{signed}\n\n{message}\n"
     )
     git(root, "update-ref", "HEAD", commit)
-    for text in ("new\n", "changed\n"):
-        (root / "inner/a.py").write_text(text)
-        git(root / "inner", "commit", "-q", "-a", "-m", "further")
-    (root / "inner/a.py").write_text("and changed again\n")
+    for inner in INNER:
+        (root / inner / "a.py").write_text("new\n")
+    git(root / "moved", "commit", "-q", "-a", "-m", "further")
     for name in CHANGED:
         (root / name).write_text("one\nTWO\n")
     os.utime(root / "same.md", (1, 1))  # git will look into it, and write down that it did

@@ -519,11 +519,11 @@ def test_no_helper_of_a_hostile_repository_is_run(tmp_path: Path) -> None:
     status = told(GitStatus())
     assert status == (
         "On branch main.\nChanged, not staged:\n"
-        + "".join(f"  modified: {name}\n" for name in (*CHANGED, "inner"))
+        + "".join(f"  modified: {name}\n" for name in (*CHANGED, "moved"))
         + "Untracked:\n  .gitattributes"
     )
     for diff in (told(GitDiff()), told(GitDiff(), ref="HEAD")):
-        files = "".join(f"{name}  +1 -1\n" for name in (*CHANGED, "inner"))
+        files = "".join(f"{name}  +1 -1\n" for name in (*CHANGED, "moved"))
         assert diff.startswith(f"{files}\ndiff --git a/a.py b/a.py\n")
         assert diff.count("\n-two\n+TWO") == 4 and "\n+Subproject commit " in diff
     assert told(GitDiff(), path="a.py", staged=True) == "There is no difference in a.py."
