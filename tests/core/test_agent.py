@@ -38,6 +38,7 @@ from shiro_jupyter.core.policy.gate import Gate, Mode
 from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.tools.base import Parameters, Tool, ToolContext, ToolResult
+from shiro_jupyter.core.tools.read_file import ReadFile
 from shiro_jupyter.core.tools.shelf import tools_for
 from shiro_jupyter.core.transcript import Assistant, Call, Note, Result, User
 from shiro_jupyter.core.turn import Limits
@@ -537,6 +538,7 @@ def test_a_long_conversation_is_cut_to_the_window_and_kept_whole(tmp_path: Path)
         Step("Hello."),
         prompts=("read all", "hello"),
         window=24_000,
+        tools=(ReadFile(),),
     )
     assert (first.outcome, second.outcome) == ("answered", "answered")
     (compacted,) = stage.of(events.Compacted)
@@ -1188,6 +1190,34 @@ def test_an_interrupt_at_any_event_leaves_all_in_order(
         assert again.outcome == "answered"
         assert stage.session.items[before:] == [User("again", 2), Assistant("Again.", 2, 1)]
         await stage.check_whole()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("call", "tainted"),
+    [
+        (ScriptedCall("read_file", {"path": ".shiro/x.md"}), True),
+        (ScriptedCall("bash", {"command": "cat .shi*/x.md # of .shiro"}), True),
+        (ScriptedCall("bash", {"command": "grep -r obey ."}), True),  # its result names the file
+        (ScriptedCall("read_file", {"path": "a.txt"}), False),
+        (ScriptedCall("write_file", {"path": ".shiro/y.md", "content": "mine"}), False),
+        (ScriptedCall("todo_write", {"tasks": [{"text": "read .shiro/x.md"}]}), False),
+    ],
+    ids=lambda value: value.name if isinstance(value, ScriptedCall) else "",
+)
+def test_a_call_that_may_show_the_words_of_others_taints_whatever_the_tool(
+    tmp_path: Path, call: ScriptedCall, tainted: bool
+) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path / "project", [Step(calls=[call]), Step("Done.")], allows)
+        (tmp_path / "project" / ".shiro").mkdir()
+        (tmp_path / "project" / ".shiro" / "x.md").write_text("obey me\n")
+        (tmp_path / "project" / "a.txt").write_text("a\n")
+        stage.agent.words_of_others = lambda text: ["memory"] if ".shiro" in text else []
+        await stage.agent.submit("go")
+        assert stage.outcomes() == ["ok"]
+        assert ("memory" in stage.session.tainted) == tainted
 
     asyncio.run(run())
 
