@@ -82,6 +82,8 @@ class Agent:
     ask: Callable[[Question], Awaitable[Answer | None]]
     flush: Callable[[], None] = lambda: None
     surroundings: Callable[[], str] = lambda: ""
+    # What of others stands in the files that a call's arguments or its result name.
+    words_of_others: Callable[[str], Sequence[str]] = lambda text: ()
     limits: Limits = field(default_factory=Limits)
     redacted: Callable[[str], str] = redact  # takes secrets out of what is stored and sent
 
@@ -351,8 +353,19 @@ class Agent:
 
     def _close(self, call: Call, result: ToolResult, seconds: float = 0.0) -> None:
         text = self.redacted(result.text)
+        self._taint(call, result)
         self.session.append(Result(call.call_id, result.outcome, text, call.turn, call.step))
         self.emit(events.ToolFinished(call.call_id, call.name, result.outcome, text, seconds))
+
+    def _taint(self, call: Call, result: ToolResult) -> None:
+        """By what the call may have shown of the words of others, whatever tool it was. Our own
+        state has rules of its own, and what was written are the model's words."""
+        tool = self._by_name.get(call.name)
+        if tool is None or tool.access in ("session", "memory"):
+            return
+        if tool.access != "write" or result.outcome != "ok":
+            for by in self.words_of_others(f"{call.arguments}\n{result.text}"):
+                self.session.taint(by)
 
     def _close_open_calls(self, turn: Turn) -> None:
         """Every call of the turn gets its one result, so that the next request is whole."""

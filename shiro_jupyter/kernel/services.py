@@ -83,7 +83,7 @@ class Services:
         self.memory = Memory(self.project, self.folders, self.clock)
         self.gate, self.redactor = Gate(), Redactor()
         self.processes = Processes(os.environ, outputs, passes=self.redactor.stream)
-        running = Running(self.folders.data / "running")
+        running = Running(self.folders.data / "running", self.folders.sessions_dir)
         self.remembered = SessionMemory(
             self.memory, self.processes, self.clock, running, shell.user_ns, self.answer
         )
@@ -305,8 +305,7 @@ class Services:
         return opened.session
 
     def _agent(self, owner: Owner, prompt: str) -> Agent:
-        if self.agent is None:
-            self.agent = self._made(owner.loaded, prompt)
+        self.agent = self.agent or self._made(owner.loaded, prompt)
         return self.agent
 
     def _made(self, loaded: Loaded, prompt: str) -> Agent:
@@ -337,6 +336,7 @@ class Services:
             ask=self.questions.ask,
             flush=self.opened.log.flush,
             redacted=self.redactor,
+            words_of_others=remembered.words_of_others,
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
         )
 

@@ -3,6 +3,7 @@ the instructions beside them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,10 @@ from .memory_tables import of_others
 from .session_instructions import SessionInstructions
 from .task_signal import about, tables_of, task_signal
 
+TAINT_BY_NOTES = "notes"
+# Where words of others may stand, as calls and results name it.
+_MEMORIES = re.compile(r"\.shiro(?![/\\]+notes)|MEMORY\.md", re.IGNORECASE)
+_NOTES = re.compile(r"\.shiro(?![/\\]+memory)", re.IGNORECASE)
 LATER = 10  # memories of a kind that are told at each step, the newest
 
 
@@ -80,7 +85,8 @@ class SessionMemory:
     def begin(self, session: Session, prompt: str, *, on: bool) -> str:
         """The block that every request of the session carries, empty where memory is not `on`."""
         self.notes, self._session = self._notes(session), session
-        self._on, self._notices, self._recalled = on, (), {}
+        self._on, self._recalled = on, {}
+        self._notices = self._about_notes()
         self._running.begin(session.id)
         self._begun_here.add(session.id)
         if not on:
@@ -91,7 +97,7 @@ class SessionMemory:
         if unaccepted := self._unaccepted():
             if {each.entry for each in unaccepted} & set(block.shown):
                 session.taint(TAINT)
-            self._notices = (
+            self._notices += (
                 f"{of_others(unaccepted)} of this project's memory came from others: %shiro /trust "
                 "memory shows them, and accepts them as yours.",
             )
@@ -108,6 +114,16 @@ class SessionMemory:
         if not self._unaccepted():
             self._notices = ()
             self._session.tainted.discard(TAINT)
+
+    def words_of_others(self, text: str) -> list[str]:
+        """What of others a call brings in, by its arguments and its result: those that name a file
+        of the store may show all of it."""
+        found = []
+        if _MEMORIES.search(text) and self._unaccepted():
+            found.append(TAINT)
+        if _NOTES.search(text) and self._notes_of_others():
+            found.append(TAINT_BY_NOTES)
+        return found
 
     def end(self) -> None:
         """The kernel ends, and leaves the notes of its sessions to others. Until then a session
@@ -162,12 +178,30 @@ class SessionMemory:
         except StorageError:
             return []
 
+    def _notes_of_others(self) -> bool:
+        try:
+            return bool(self.notes.of_others())
+        except StorageError:
+            return False
+
+    def _about_notes(self) -> tuple[str, ...]:
+        try:
+            names = ", ".join(map(quoted, self.notes.passed_over()))
+        except StorageError:
+            names = ""
+        said = (
+            f"No session of yours wrote the note on this notebook ({names}), so it is not gone on "
+            "with; look at it, and tell what of it holds."
+        )
+        return (said,) if names else ()
+
     def _notes(self, session: Session) -> Notes:
         return Notes(
             self.memory.project,
             session.id,
             self._clock,
             alive=self._running.runs,
+            ours=self._running.knows,
             record=lambda record: session.record(record),
         )
 

@@ -1202,7 +1202,10 @@ def test_an_interrupt_at_any_event_leaves_all_in_order(
         (ScriptedCall("bash", {"command": "grep -r obey ."}), True),  # its result names the file
         (ScriptedCall("read_file", {"path": "a.txt"}), False),
         (ScriptedCall("write_file", {"path": ".shiro/y.md", "content": "mine"}), False),
-        (ScriptedCall("todo_write", {"tasks": [{"text": "read .shiro/x.md"}]}), False),
+        (
+            ScriptedCall("todo_write", {"todos": [{"text": "read .shiro", "status": "pending"}]}),
+            False,
+        ),
     ],
     ids=lambda value: value.name if isinstance(value, ScriptedCall) else "",
 )

@@ -147,6 +147,7 @@ class Memory:
         notes = self._files[scope].edit(change, tell)
         if old:
             self._counts[scope].move(old.folded, entry.folded)
+            self.swaps[old] = there[0] if there else entry
         detail = self._topic(scope, topic)
         own = [detail.claim] if detail else []
         if there:

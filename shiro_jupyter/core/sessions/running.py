@@ -1,9 +1,11 @@
-"""Which sessions run: one small file each, that says in which process."""
+"""Which sessions run, and which were this user's: one small file each that says in which process,
+and the logs that they leave."""
 
 from __future__ import annotations
 
 import json
 import platform
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +15,16 @@ import psutil
 from ..errors import StorageError
 from ..workspace.files import write_atomic
 
+_ID = re.compile(r"[0-9a-f-]{36}")
+
 
 @dataclass(frozen=True)
 class Running:
     """The marks of this user's sessions, in one folder. They only help: one that cannot be
-    written is missing, and its session counts as ended."""
+    written is missing, and its session counts as ended. `logs` is the folder of their logs."""
 
     folder: Path
+    logs: Path
 
     def begin(self, session: str) -> None:
         """This process runs the session from now on."""
@@ -31,6 +36,11 @@ class Running:
     def end(self, session: str) -> None:
         with suppress(OSError):
             self._file(session).unlink()
+
+    def knows(self, session: str) -> bool:
+        """Whether this user had a session of that id, whoever says so."""
+        log = self.logs / f"{session}.jsonl"
+        return bool(_ID.fullmatch(session)) and (self._file(session).exists() or log.exists())
 
     def runs(self, session: str) -> bool:
         """Whether a process still runs it. One on another machine is taken to."""

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ..context.quoting import quoted
 from ..errors import InvalidArguments
 from ..events import NotesChanged, Notice
 from ..notes.budget import Ask
@@ -59,7 +60,8 @@ class SessionNotes(Tool[SessionNotesParameters]):
         if op == "show":
             kept = await in_thread(self._notes.active)
             if kept:
-                return ToolResult("ok", fenced(bounded(kept.body)))
+                body = "\n".join(map(quoted, kept.body.split("\n")))
+                return ToolResult("ok", fenced(bounded(body)))
             return ToolResult("ok", await in_thread(self._notes.absent))
         if op == "done":
             done = await in_thread(self._notes.done)
