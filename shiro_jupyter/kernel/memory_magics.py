@@ -169,6 +169,7 @@ class MemoryMagics:
 
         Record one line for good, in this project's .shiro/memory/MEMORY.md, or with --global
         about you for all projects. Words like #orders at the end are tags; -- ends the flags.
+        --replaces takes an id, or the whole text in quotes.
         """
         self._write(lambda: remember_line(self._memory, line, self._about, _tell))
 
@@ -188,7 +189,8 @@ class MemoryMagics:
     def forget(self, line: str) -> None:
         """%forget [--global] TEXT
 
-        Remove one memory: its text, a part that only it holds, or its id from %recall.
+        Remove one memory: its text, a part that only it holds, or its id from %recall; -- ends the
+        flags. Run again, it removes no other one.
         """
         self._write(lambda: forget_line(self._memory, line, _tell))
 

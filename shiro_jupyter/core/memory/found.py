@@ -75,20 +75,19 @@ def same(found: Iterable[Found], text: str) -> list[Found]:
     return [each for each in _each(found) if _says(each.entry, text)]
 
 
-def pick(found: Iterable[Found], text: str, *, whole: bool = False) -> tuple[Found, bool]:
-    """The memory with this text or id, else, unless `whole` or an id, the only one that holds the
-    text; and whether it was the text or the id.
+def pick(found: Iterable[Found], text: str, *, whole: bool = False) -> Found:
+    """The memory with this text or id, else, unless `whole`, the only one that holds a text.
 
     The project's own where both scopes say it. Raises `MemoryRefused` for none or several.
     """
     everything = list(found)
     matches = same(everything, text)
     if len({each.entry.folded for each in matches}) == 1:  # two texts may share an id
-        return matches[0], True
+        return matches[0]
     if not matches and not as_id(text):
         matches = [each for each in _each(everything) if fold(text) in fold(each.entry.said)]
     if len(matches) == 1 and not whole:
-        return matches[0], False
+        return matches[0]
     if not matches:
         has = "has the id" if as_id(text) else "holds"
         raise MemoryRefused(

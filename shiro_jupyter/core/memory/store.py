@@ -89,7 +89,7 @@ class Memory:
         self.own = Own.of(folders.data, identity(project.root))
         self.swaps: dict[Entry, Entry] = {}  # by what was replaced here: what took its place
         self._problems = Problems(self._files.values())
-        self._forgotten: dict[tuple[str, Scope | None], Scope] = {}  # by what was asked for
+        self._forgotten: dict[tuple[str, Scope | None], tuple[Scope, str]] = {}  # by what was asked
 
     def path(self, scope: Scope = "project") -> Path:
         return self._files[scope].path
@@ -129,7 +129,7 @@ class Memory:
         topic = entry.topic
         old = None
         if replaces.strip():
-            old = self._picked(replaces, scope, whole=True)[0].entry
+            old = self._picked(replaces, scope, whole=True).entry
             entry = in_place_of(old, entry, kind or parts(text).kind or old.kind)
         there: list[Entry] = []
 
@@ -167,10 +167,10 @@ class Memory:
         """
         if not text.strip():
             raise MemoryRefused("Say which memory to forget: its text, a part of it, or its id.")
-        found, exact = self._picked(text, scope)
+        found = self._picked(text, scope)
         where, entry = found.scope, found.entry
         asked = as_id(text) or fold(text), scope
-        if asked in self._forgotten and not (exact and self._forgotten[asked] == where):
+        if self._forgotten.get(asked, (where, entry.folded)) != (where, entry.folded):
             raise MemoryRefused(
                 f"“{text.strip()}” was forgotten already; nothing was changed. To forget another "
                 "one, say its id, and for one about you in all projects --global (scope global)."
@@ -186,7 +186,7 @@ class Memory:
             return after
 
         self._files[where].edit(change, tell)
-        self._forgotten[asked] = where
+        self._forgotten[asked] = where, entry.folded
         self._counts[where].drop(entry.folded)
         notes = [f"Line {n}, which went on below it, stays: take it out by hand." for n in left]
         notes += [] if scope else self.unusable()
@@ -298,7 +298,7 @@ class Memory:
                 faults.append(str(error))
         return faults
 
-    def _picked(self, text: str, scope: Scope | None, *, whole: bool = False) -> tuple[Found, bool]:
+    def _picked(self, text: str, scope: Scope | None, *, whole: bool = False) -> Found:
         """As `pick`; a refusal says where else it is, or what could not be looked at."""
         try:
             return pick(self._found(scope), text, whole=whole)
