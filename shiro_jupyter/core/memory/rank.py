@@ -264,9 +264,17 @@ def document_of(entry: Entry, topic: Topic | None = None, count: int = 0) -> Doc
 
 def _words(document: Document) -> Mapping[str, float]:
     """How often the memory holds each word: those of tags count twice, of the detail less."""
-    counts = Counter(search.terms(" ".join((document.said, *document.tags))))
-    detail = Counter(search.terms(f"{document.detail[:DETAIL_READ]} {document.branch}"))
-    return {**counts, **{term: counts.get(term, 0) + DETAIL * n for term, n in detail.items()}}
+    words = {**_detail(document.detail[:DETAIL_READ])}
+    line = Counter(search.terms(" ".join((document.said, *document.tags))))
+    for counts in (_detail(document.branch), line):
+        for term, number in counts.items():
+            words[term] = words.get(term, 0.0) + number
+    return words
+
+
+@lru_cache(maxsize=1_000)  # topics change seldom, and two full indexes point at 600
+def _detail(text: str) -> Mapping[str, float]:
+    return {term: DETAIL * number for term, number in Counter(search.terms(text)).items()}
 
 
 @lru_cache(maxsize=10_000)  # names of files and columns come again and again

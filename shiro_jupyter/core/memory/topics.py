@@ -80,7 +80,8 @@ def read_topic(folder: Path, name: str, *, uid: int | None = None) -> Topic | No
 
 def parse_topic(name: str, text: str) -> Topic:
     """The topic in the text of a file."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:  # a search is many times faster than to replace nothing
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT.match(text)
     fields = _fields(front[1].split("\n")) if front else {}
     own_name, description = (" ".join(fields.get(key, ())) for key in ("name", "description"))
