@@ -213,6 +213,7 @@ def test_a_memory_is_found_by_its_id_however_that_is_written(make_memory: MakeMe
     memory = make_memory()
     entry = memory.remember("use pnpm").entry
     memory.remember(f"what {entry.id} says is old")
+    memory.remember(entry.id, scope="global")
     for query in (entry.id, f" #{entry.id} ", entry.id.upper()):
         (found,) = memory.recall(query)
         assert found.entry == entry
@@ -221,7 +222,11 @@ def test_a_memory_is_found_by_its_id_however_that_is_written(make_memory: MakeMe
     memory.remember("use yarn", replaces=f"#{entry.id.upper()}")
     with pytest.raises(MemoryRefused, match=f"No memory has the id “{entry.id}”"):
         memory.forget(entry.id)
-    assert texts(memory) == ["use yarn", f"what {entry.id} says is old"]
+    assert [each.entry.text for each in memory.entries("global")] == [entry.id]
+    assert [each.entry.text for each in memory.entries("project")] == [
+        "use yarn",
+        f"what {entry.id} says is old",
+    ]
 
 
 def test_one_of_the_other_scope_is_named_as_such(make_memory: MakeMemory) -> None:

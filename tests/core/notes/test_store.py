@@ -284,6 +284,18 @@ def test_what_is_closed_is_known_and_stands_in_nobody_s_way(desk: Desk) -> None:
     assert notes.update("add", "Worklog", "✓ two").path != path
 
 
+def test_a_closed_note_that_became_a_link_keeps_nobody_from_the_next(
+    desk: Desk, tmp_path: Path
+) -> None:
+    notes = desk.notes()
+    path = notes.update("add", "Worklog", "✓ one").path
+    notes.done()
+    path.rename(tmp_path / "kept.md")
+    path.symlink_to(tmp_path / "kept.md")
+    assert notes.active() is None
+    assert notes.update("add", "Worklog", "✓ two").path != path
+
+
 def test_the_marks_of_a_merge_are_told(desk: Desk) -> None:
     notes = desk.notes()
     path = notes.update("add", "Key Decisions", "- parquet").path
