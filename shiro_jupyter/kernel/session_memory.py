@@ -14,6 +14,7 @@ from ..core.memory.found import Found
 from ..core.memory.index import STAMP, Entry, Index
 from ..core.memory.signal import TaskSignal
 from ..core.memory.since import gone, replaced
+from ..core.memory.stale import Files
 from ..core.memory.store import SCOPES, Memory
 from ..core.notes.budget import Ask
 from ..core.notes.store import Notes
@@ -69,7 +70,8 @@ class SessionMemory:
 
     def about(self, text: str, source: str = "user") -> dict[str, Sequence[str]]:
         """What is being worked on, to keep beside a new memory."""
-        return about(self.signal(), self.tables(), text, source)
+        exists = Files(self.memory.project.root).exists
+        return about(self.signal(), self.tables(), text, source, exists)
 
     def tables(self) -> dict[str, list[str]]:
         """Those at hand with their columns, by which a memory may be stale."""

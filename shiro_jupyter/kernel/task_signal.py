@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..core.memory.signal import TaskSignal
+from ..core.memory.stale import Exists, ends_with, named
 from ..core.workspace.git import git_state
 from ..core.workspace.project import Project
 from .frames import TABLE_ERRORS, frame_of, is_frame
@@ -58,15 +59,23 @@ def tables_of(namespace: Mapping[str, object]) -> dict[str, list[str]]:
 
 
 def about(
-    signal: TaskSignal, tables: Mapping[str, Sequence[str]], text: str, source: str
+    signal: TaskSignal,
+    tables: Mapping[str, Sequence[str]],
+    text: str,
+    source: str,
+    exists: Exists = lambda name: True,
 ) -> dict[str, Sequence[str]]:
-    """What is kept beside a new memory. Of the tables those that it names come first, and of the
-    columns those that it names, then those of such tables, since only a handful is kept."""
+    """What is kept beside a new memory. Of files and tables those that it names come first, and of
+    the columns those that it names, then those of such tables, since only a handful is kept; a
+    file has to be there, so that it is known when it is gone."""
+    changed = [path for path in signal.files if exists(path)]
+    told = [name for name in named(text) if exists(name)]
+    files = [next((path for path in changed if ends_with(path, name)), name) for name in told]
     words = set(re.findall(r"\w+", text))
     frames = sorted(tables, key=lambda name: name not in words)
     columns = dict.fromkeys(column for name in frames for column in tables[name])
     return {
-        "files": signal.files,
+        "files": list(dict.fromkeys([*files, *changed])),
         "notebook": [signal.notebook],
         "modules": signal.modules,
         "frames": frames,

@@ -67,7 +67,7 @@ def test_of_tables_and_columns_those_named_in_the_text_are_kept_first() -> None:
     )
     tables = {"days": ["when"], "orders": ["id", "price", "order_date"], "other": ["x"]}
     assert about(signal, tables, "order_date of orders is day-first", "user") == {
-        "files": ("load.py",),
+        "files": ["load.py"],
         "notebook": ["eda.ipynb"],
         "modules": ("pandas",),
         "frames": ["orders", "days", "other"],
@@ -75,3 +75,11 @@ def test_of_tables_and_columns_those_named_in_the_text_are_kept_first() -> None:
         "branch": ["fix/dates"],
         "source": ["user"],
     }
+
+
+def test_of_files_those_named_in_the_text_are_kept_first_and_none_that_is_gone() -> None:
+    signal = TaskSignal(files=("docs/a.md", "gone.py", "src/load.py"))
+    text = "clean.py feeds load.py; gone.py was deleted, out.pkl is to come"
+    there = {"docs/a.md", "src/load.py", "clean.py", "load.py"}
+    kept = about(signal, {}, text, "user", there.__contains__)
+    assert kept["files"] == ["clean.py", "src/load.py", "docs/a.md"]

@@ -1,13 +1,16 @@
 """Whether a memory names what is gone: a file, or a column of a table that is at hand.
 
 In doubt nothing is gone: a name may be of another folder, of another project, or of the future.
+So a file must be known to have been here: it was recorded beside the memory, as what is named there
+and stands in the project is, or it is one that people write, in a folder that is still there.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -23,6 +26,8 @@ _FILE = re.compile(
     r"(?:py|ipynb|csv|tsv|parquet|feather|arrow|jsonl?|toml|ya?ml|md|qmd|Rmd|R|jl|txt|sql|xlsx?"
     r"|html|sh|pkl|npy|npz|h5|hdf5|duckdb|sqlite|png|svg|pdf))(?![\w/*{}<-]|\.\w)"
 )
+# People write these; others may not have been made yet, or be kept out of git.
+_WRITTEN = re.compile(r".+/.+\.(?:py|ipynb|qmd|Rmd|R|jl|sql|sh|md)")
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 # Whether there is such a file; None where that is not known.
@@ -32,21 +37,34 @@ Exists = Callable[[str], bool | None]
 def stale(entry: Entry, exists: Exists, tables: Mapping[str, Collection[str]] | None = None) -> str:
     """What is gone, as in "eda.ipynb is gone"; empty where nothing is.
 
-    A file that the text names is gone where it is neither found by that name nor where it stood
-    when the memory was made; so is a memory's context where none of its recorded files is left.
+    A file that the text names, and that is known to have been here, is gone where it is neither
+    found by that name nor where it stood when the memory was made; so is a memory's context where
+    none of its recorded files is left.
     `tables` are those at hand, with the names of their columns: only a column that was recorded,
     is named in the text and should be in one of them can be gone.
     """
     recorded = (*entry.recorded.get("files", ()), *entry.recorded.get("notebook", ()))
-    for name in islice(_FILE.findall(entry.text), NAMES):
-        then = next((each for each in recorded if f"/{each}".endswith(f"/{name}")), name)
+    for name in named(entry.text):
+        then = next((each for each in recorded if ends_with(each, name)), "")
+        if not then and not (_WRITTEN.fullmatch(name) and exists(posixpath.dirname(name))):
+            continue
         found = exists(name)
-        if found is False or (found is None and exists(then) is False):
+        if found is False or (found is None and exists(then or name) is False):
             return f"{name} is gone"
     if recorded and all(exists(each) is False for each in recorded):
         return f"{recorded[0]} is gone"
     column = _lost_column(entry, tables or {})
     return f"column {column} is gone" if column else ""
+
+
+def named(text: str) -> Sequence[str]:
+    """The files that a text names, as far as they are looked at."""
+    return _FILE.findall(text)[:NAMES]
+
+
+def ends_with(path: str, name: str) -> bool:
+    """Whether a path is that of a file of this name, or of this path further down."""
+    return f"/{path}".endswith(f"/{name}")
 
 
 def _lost_column(entry: Entry, tables: Mapping[str, Collection[str]]) -> str:

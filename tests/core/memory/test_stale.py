@@ -23,13 +23,21 @@ def made(root: Path, *names: str) -> Files:
 @pytest.mark.parametrize(
     ("text", "recorded", "said"),
     [
-        ("eda.ipynb needs the cleaned orders", [], "eda.ipynb is gone"),
+        ("eda.ipynb needs the cleaned orders", ["eda.ipynb", "src/load.py"], "eda.ipynb is gone"),
+        ("old.py needs the cleaned orders", ["lib/old.py", "src/load.py"], "old.py is gone"),
         ("load.py parses dates", [], ""),
         ("orders.csv is day-first", [], ""),  # in data/raw
         ("raw/orders.csv is day-first", [], ""),
         ("see src/old.py", [], "src/old.py is gone"),
-        ("see other/old.py", [], "other/old.py is gone"),
-        ("`eda.ipynb`, kept for reference.", [], "eda.ipynb is gone"),
+        ("`src/eda.ipynb`, kept for reference.", [], "src/eda.ipynb is gone"),
+        # Nobody knows that they were ever here.
+        ("download report.xlsx from SharePoint", [], ""),
+        ("model.pkl is written by train.py", [], ""),
+        ("src/model.pkl is written by the training", [], ""),
+        ("foo.py was deleted in 2023", ["src/load.py"], ""),
+        ("see other/old.py of the library", [], ""),
+        ("www.example.co.uk/data.json has the codes", [], ""),
+        ("www.example.co.uk/load.py is the original", [], ""),
         # No names of files of this project.
         ("Node.js and pd.read_csv and df.columns and v1.2.md.bak", [], ""),
         ("https://example.org/eda.ipynb or a@b.py", [], ""),
@@ -90,7 +98,8 @@ def test_a_column_is_gone_only_where_its_table_is_at_hand(tmp_path: Path) -> Non
 
 def test_a_listing_tells_what_is_stale_and_which_topic_is_missing(make_memory: MakeMemory) -> None:
     memory = make_memory()
-    memory.remember("eda.ipynb holds the first look", topic="orders")
+    about = {"files": ["eda.ipynb"]}
+    memory.remember("eda.ipynb holds the first look", topic="orders", about=about)
     memory.remember("plots are saved as svg", topic="plots")
     memory.remember("ask before touching eda.ipynb", scope="global")
     (memory.project.memory_dir / "plots.md").write_text("Detail.")
