@@ -41,7 +41,7 @@ async def refusal_of(
                 session.grants.add(subject.grant_key)
             return "", subject.basis if approved else ""
         led = sorted(session.tainted) if decision.once else []
-        answer = await context.ask(_question(tool, subject, context, led))
+        answer = await context.ask(_question(tool, subject, context, led, again=bool(agreed)))
         if answer is None:
             return NOBODY, ""
         if answer.choice not in (events.ALLOW, events.ALLOW_SESSION):
@@ -49,9 +49,15 @@ async def refusal_of(
         agreed, choice = subject.digest, answer.choice
 
 
-def _question(tool: Tool[Any], subject: Subject, context: ToolContext, led: list[str]) -> Question:
-    """`led`: what of others the session has read, so that this is asked each time."""
-    title = subject.title or f"Run {tool.name}?"
+def _question(
+    tool: Tool[Any], subject: Subject, context: ToolContext, led: list[str], *, again: bool
+) -> Question:
+    """`led`: what of others the session has read, so that this is asked each time. `again`: what
+    the person agreed to is no more what would be done."""
+    reads = "Let the model read this?" if subject.access == "read" else f"Run {tool.name}?"
+    title = subject.title or reads
+    if again:
+        title += " It has changed since you allowed it: nothing was done yet, please look again."
     if led:
         title += f" The model has read the words of others ({', '.join(led)}), which may lead it."
     choices = [each for each in events.APPROVAL_CHOICES if not (led and each == "session")]

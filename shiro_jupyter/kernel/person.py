@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.events import ALLOW, ALLOW_SESSION, DENY, Answer, Question
-from ..views.state import choices_line
+from ..views.state import choices_line, granted
 from ..views.visible import one_line, visible
 from . import compat
 from .main_thread import JobInterrupted, MainThread
 
-_CHOICES = {ALLOW: "[y]es once", ALLOW_SESSION: "[s]ession", DENY: "[n]o, or say why not"}
+_CHOICES = {ALLOW: "[y]es once", DENY: "[n]o, or say why not"}
 # The prompt names one word of each; the others are what people type all the same.
 _ALLOWING = dict.fromkeys(("y", "yes", "a", "allow", "once", "ok"), ALLOW) | dict.fromkeys(
     ("s", "session"), ALLOW_SESSION
@@ -107,9 +107,7 @@ def _unclear(said: str) -> bool:
 
 def _prompt(question: Question) -> str:
     if question.kind == "approval":
-        said = _CHOICES | (
-            {ALLOW_SESSION: f"[s]ession ({question.grant})"} if question.grant else {}
-        )
+        said = _CHOICES | {ALLOW_SESSION: f"[s]ession ({granted(question)})"}
         return f"{' / '.join(said[each] for each in question.choices)}: "
     return "a number, or in your own words: " if question.choices else "your answer: "
 

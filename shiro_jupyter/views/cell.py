@@ -23,7 +23,7 @@ from .document import Block, Line, Prose, Verbatim, bundle, clipped
 from .prose import open_fence
 from .state import TurnState, choices_line, reasoning_line, status
 from .static import left_behind, prompt_block, tool_line
-from .visible import one_line, output_text
+from .visible import output_text, summary_line
 
 INTERVAL = 0.25  # seconds between two updates, at least
 PATIENCE = 5.0  # seconds that a page has to draw the turn before the display is updated instead
@@ -189,7 +189,7 @@ def live_blocks(state: TurnState, at: float) -> list[Block]:
         blocks.append(Line(reasoning))
     use = state.current
     # A question that waits has said what it is about.
-    about = one_line(use.summary) if use and not state.questions else ""
+    about = summary_line(use.summary) if use and not state.questions else ""
     blocks.append(Line(status(state, at), about))
     if use and (output := output_text(use.output).strip("\n")):
         blocks.append(Verbatim(output[-OUTPUT_SHOWN:]))

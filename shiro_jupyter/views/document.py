@@ -23,6 +23,12 @@ Bundle = dict[str, str]
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\n)")
 
 
+# Lab would break words of an output anywhere.
+_VERBATIM = (
+    "font-family:monospace;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;"
+    "margin:0.3em 0"
+)
+
 # Characters of one cell of a table, and those up to which it is not broken.
 CELL, UNBROKEN = 600, 20
 # Columns of a plain text whose reader's screen nobody knows, and the least for what is wrapped.
@@ -101,7 +107,14 @@ def clipped(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2
-    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters not shown …\n{text[-half:]}"
+    head, tail = text[:half], text[-half:]
+    # Whole lines, unless they are long ones.
+    if (cut := head.rfind("\n")) > half * 3 // 4:
+        head = head[:cut]
+    if 0 <= (cut := tail.find("\n")) < half // 4:
+        tail = tail[cut + 1 :]
+    left = len(text) - len(head) - len(tail)
+    return f"{head}\n… {left:,} characters not shown …\n{tail}"
 
 
 def _html(blocks: Iterable[Block]) -> str:
@@ -117,7 +130,7 @@ def _html(blocks: Iterable[Block]) -> str:
                 out.append(f'<div style="white-space:pre-wrap;{style}">{line}</div>')
             case Verbatim(text, quoted):
                 border = ";border-left:3px solid;padding-left:0.6em" if quoted else ""
-                style = f"font-family:monospace;white-space:pre-wrap;margin:0.3em 0{border}"
+                style = f"{_VERBATIM}{border}"
                 out.append(f'<pre style="{style}">{html_text(text)}</pre>')
             case Table():
                 out.append(_table_html(block))

@@ -181,7 +181,8 @@ def _inline_html(tokens: list[Token]) -> str:
                 out.append("</a>")
             case "image":
                 words = html_text(_image_words(token))
-                out.append(words if linked else f"{_anchor(token)}{words}</a>")
+                lone = not linked and _url(token)
+                out.append(f"{_anchor(token)}{words}</a>" if lone else words)
             case _ if token.tag in _INLINE_TAGS:
                 out.append(f"<{'/' if token.nesting < 0 else ''}{token.tag}>")
             case _:
@@ -311,7 +312,8 @@ def _inline_markdown(tokens: list[Token], in_table: bool = False) -> str:
                 out.append(f"](<{linked}>)")
             case "image":
                 words = markdown_text(_image_words(token))
-                out.append(words if linked else f"[{words}](<{_url(token)}>)")
+                lone = not linked and _url(token)
+                out.append(f"[{words}](<{lone}>)" if lone else words)
             case _ if token.tag in _INLINE_TAGS:
                 out.append(token.markup)
             case _ if token.content:
@@ -358,14 +360,13 @@ def _markdown_math(formula: str) -> str:
 
 
 def _with_links(tokens: list[Token]) -> Iterator[tuple[Token, str]]:
-    """Each token with the URL of the link that it lies in or closes."""
+    """Each token with the URL of the link that it lies in or closes; a link to nowhere is none."""
     linked = ""
     for token in tokens:
-        yield token, linked
-        if token.type == "link_open":
-            linked = _url(token)
-        elif token.type == "link_close":
-            linked = ""
+        url = _url(token) if token.type == "link_open" else linked
+        if url or token.type not in ("link_open", "link_close"):
+            yield token, linked
+        linked = "" if token.type == "link_close" else url
 
 
 def _url(token: Token) -> str:

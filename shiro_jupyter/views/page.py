@@ -11,6 +11,7 @@ from ..core import todos as tasks
 from ..core.events import Event, Question
 from ..core.todos import Todos
 from .cell import PREVIEW_SHOWN
+from .diff_marks import diff_marks
 from .document import clipped
 from .markdown_safe import html_blocks, to_html
 from .patch import Patch, diff
@@ -26,7 +27,7 @@ from .state import (
     tokens,
     tool_details,
 )
-from .visible import one_line, output_text, visible
+from .visible import one_line, output_text, summary_line, visible
 
 INTERVAL = 0.1  # seconds between two messages, at least
 TURNS_KEPT = 50
@@ -35,7 +36,7 @@ PROMPT_SHOWN = 20_000
 REASONING_SHOWN = 20_000
 RESULT_SHOWN = 2_000
 RESULTS_SHOWN = 30  # calls
-SUMMARY_SHOWN = 400
+STATUS_SHOWN = 400
 TITLE_SHOWN = 2_000
 NOTE_SHOWN = 2_000
 NOTES_SHOWN = 50
@@ -182,7 +183,7 @@ class _Turn:
             "origin": self._about.origin,
             "cell": self._about.cell,
             "phase": state.phase,
-            "status": one_line(stands.words, SUMMARY_SHOWN),
+            "status": one_line(stands.words, STATUS_SHOWN),
             "since": self._on_the_clock(stands.since),
             "until": self._on_the_clock(stands.until),
             "tokens": tokens(state.usage),
@@ -214,7 +215,7 @@ class _Turn:
                 self._full.append(len(self._cards) - 1)
         while len(self._full) > RESULTS_SHOWN:
             at = self._full.popleft()
-            self._cards[at] = self._cards[at] | {"output": NOT_SHOWN}
+            self._cards[at] = self._cards[at] | {"output": NOT_SHOWN, "diff": ""}
         return self._cards[:size]
 
     def _answer(self) -> list[str]:
@@ -237,15 +238,17 @@ def _said(said: Said) -> Model:
 
 def _card(use: ToolUse) -> Model:
     outcome = use.outcome or "ok"
+    output = clipped(output_text(use.text).strip("\n"), RESULT_SHOWN)
     return {
         "kind": "tool",
         "id": visible(use.call_id),
         "name": one_line(use.name),
-        "summary": one_line(use.summary, SUMMARY_SHOWN),
+        "summary": summary_line(use.summary),
         "mark": MARKS[outcome],
         "outcome": outcome,
         "details": tool_details(use),
-        "output": clipped(output_text(use.text).strip("\n"), RESULT_SHOWN),
+        "output": output,
+        "diff": diff_marks(output),
         "pictures": list(use.pictures),
     }
 
@@ -256,7 +259,7 @@ def _flight(use: ToolUse | None) -> Model | None:
     return {
         "id": visible(use.call_id),
         "name": one_line(use.name),
-        "summary": one_line(use.summary, SUMMARY_SHOWN),
+        "summary": summary_line(use.summary),
         "output": output_text(use.output),
         "called": use.called,
     }
@@ -264,11 +267,13 @@ def _flight(use: ToolUse | None) -> Model | None:
 
 def _question(question: Question) -> Model:
     """What the person answers by goes as it stands; what they read is made visible."""
+    preview = visible(clipped(question.preview, PREVIEW_SHOWN))
     return {
         "id": question.id,
         "kind": question.kind,
         "title": visible(clipped(question.title, TITLE_SHOWN)),
-        "preview": visible(clipped(question.preview, PREVIEW_SHOWN)),
+        "preview": preview,
+        "diff": diff_marks(preview),
         "choices": [
             {"choice": choice, "label": one_line(choice_label(question, choice))}
             for choice in question.choices

@@ -313,8 +313,8 @@ def footer(state: TurnState) -> str:
     if usage.input or usage.output:
         cached = f" ({usage.cached:,} cached)" if usage.cached else ""
         parts.append(f"{usage.input:,} tokens in{cached}, {usage.output:,} out")
-    if ended.seconds:
-        parts.append(precise(ended.seconds))
+    if seconds := precise(ended.seconds):
+        parts.append(seconds)
     if ended.cost is not None:
         parts.append(f"${ended.cost:.4f}")
     return " · ".join(parts)
@@ -336,8 +336,13 @@ def choice_label(question: e.Question, choice: str) -> str:
     """What stands on the button of a choice."""
     if question.kind != "approval":
         return choice
-    covers = f" ({question.grant})" if choice == e.ALLOW_SESSION and question.grant else ""
+    covers = f" ({granted(question)})" if choice == e.ALLOW_SESSION else ""
     return APPROVAL_LABELS.get(choice, choice) + covers
+
+
+def granted(question: e.Question) -> str:
+    """What a yes for the session covers."""
+    return question.grant or "exactly this"
 
 
 def choices_line(question: e.Question) -> str:
@@ -350,7 +355,7 @@ def choices_line(question: e.Question) -> str:
 def tool_details(use: ToolUse) -> str:
     """What stands behind the name and summary of a finished call: `failed · 0.3 s`."""
     words = OUTCOME_WORDS[use.outcome or "ok"]
-    return " · ".join(part for part in (words, precise(use.seconds) if use.seconds else "") if part)
+    return " · ".join(part for part in (words, precise(use.seconds)) if part)
 
 
 def reasoning_line(state: TurnState) -> str:
@@ -372,5 +377,7 @@ def duration(seconds: float) -> str:
 
 
 def precise(seconds: float) -> str:
-    """`0.3 s`, or as `duration` from a minute on."""
+    """`0.3 s`, or as `duration` from a minute on; empty where it took no time worth a word."""
+    if seconds < 0.05:
+        return ""
     return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..core import todos as tasks
 from .document import Block, Bundle, Folded, Line, Prose, Verbatim, bundle, clipped
-from .state import MARKS, Said, ToolUse, TurnState, footer, tool_details
-from .visible import one_line, output_text
+from .state import MARKS, OUTCOME_WORDS, Said, ToolUse, TurnState, footer, tool_details
+from .visible import output_text, summary_line
 
 # A longer prompt is folded; the cell above shows it anyway.
 PROMPT_OPEN = 1_000
@@ -45,7 +47,7 @@ def prompt_block(state: TurnState) -> list[Block]:
 def tool_line(use: ToolUse) -> Line:
     """`✗ bash `pytest -q` failed · 2.1 s`."""
     mark = MARKS[use.outcome] if use.outcome else "⋯"
-    return Line(f"{mark} {use.name}", one_line(use.summary), tool_details(use))
+    return Line(f"{mark} {use.name}", summary_line(use.summary), tool_details(use))
 
 
 def _work(state: TurnState) -> Folded:
@@ -61,6 +63,7 @@ def _work(state: TurnState) -> Folded:
         if text := output_text(each.text).strip():
             inner.append(Verbatim(clipped(text, RESULT_SHOWN)))
     uses = state.tools
-    bad = sum(use.outcome != "ok" for use in uses)
     title = f"{len(uses)} tool call{'s' if len(uses) > 1 else ''}"
-    return Folded(title + (f", {bad} not ok" if bad else ""), tuple(inner))
+    ended = Counter(OUTCOME_WORDS[use.outcome or "ok"] for use in uses)
+    bad = [f"{number} {words}" for words, number in ended.items() if words]
+    return Folded(", ".join((title, *bad)), tuple(inner))

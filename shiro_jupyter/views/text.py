@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import unicodedata
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Literal, TextIO
 
 from ..core import events as e
 from ..core import todos as tasks
 from ..core.events import Event
 from ..core.transcript import Outcome
+from .diff_marks import ADDED, PLACE, TAKEN, diff_marks
 from .state import (
     MARKS,
     ToolUse,
@@ -22,13 +24,14 @@ from .state import (
     status,
     tool_details,
 )
-from .visible import one_line, output_text, visible
+from .visible import one_line, output_text, summary_line, visible
 
 # Seconds between two drawings of the status where nothing else is printed.
 REDRAW = 0.1
 
 Style = Literal["dim", "bold", "red", "green", "yellow"]
 _CODES: dict[Style, str] = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
+_DIFF_STYLES: dict[str | None, Style] = {ADDED: "green", TAKEN: "red", PLACE: "dim"}
 _MARK_STYLES: dict[Outcome, Style] = {"ok": "green", "refused": "yellow", "interrupted": "yellow"}
 
 
@@ -129,7 +132,7 @@ class TextView:
         outcome = use.outcome or "ok"
         details = tool_details(use)
         room = self._width() - len(use.name) - len(details) - 8 if self._terminal else 200
-        summary = one_line(use.summary, max(room, 20))
+        summary = summary_line(use.summary, max(room, 20))
         mark = self._styled(MARKS[outcome], _MARK_STYLES.get(outcome, "red"))
         parts = (f"{mark} {visible(use.name)}", summary, self._styled(details, "dim"))
         return "  ".join(part for part in parts if part)
@@ -137,8 +140,9 @@ class TextView:
     def _question(self, question: e.Question) -> None:
         self._print(self._styled(f"? {visible(question.title)}", "bold"))
         if question.preview:
-            for line in visible(question.preview).rstrip("\n").split("\n"):
-                self._print(f"    {line}")
+            shown = visible(question.preview).rstrip("\n")
+            for line, mark in zip_longest(shown.split("\n"), diff_marks(shown)):
+                self._print(f"    {self._styled(line, _DIFF_STYLES.get(mark))}")
         if choices := choices_line(question):
             self._print(self._styled(f"  {visible(choices)}", "dim"))
 
@@ -210,7 +214,7 @@ class TextView:
         use = self.state.current
         first = "⋯ " + status(self.state, at)
         if use and use.summary:
-            first += f"  {one_line(use.summary)}"
+            first += f"  {summary_line(use.summary)}"
         output = output_text(use.output).strip().rpartition("\n")[2] if use else ""
         second = f"  {one_line(output)}" if output else ""
         lines = (first, second, reasoning_line(self.state), tasks.bar(self.state.todos))
@@ -221,8 +225,9 @@ class TextView:
             self._write("\r\x1b[J")
             self._drawn = []
 
-    def _styled(self, text: str, style: Style) -> str:
-        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._colour and text else text
+    def _styled(self, text: str, style: Style | None) -> str:
+        coloured = self._colour and text and style
+        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if style and coloured else text
 
     def _write(self, text: str, stream: TextIO | None = None) -> None:
         stream = stream or self._out

@@ -24,6 +24,9 @@ _HIDDEN = re.compile(
     rf"|(?<=[\t -~])[{BRAILLE_BLANK}]+(?=[\t -~])"
 )
 
+# Characters of a call's summary on one line, and what stands for a line end there.
+SUMMARY_SHOWN, LINE_END = 400, "⏎"
+
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
 )
@@ -49,6 +52,11 @@ def one_line(text: str, limit: int = 200) -> str:
     """The text on one visible line of at most `limit` characters."""
     flat = visible(" ".join(text[: 4 * limit].split()))
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def summary_line(text: str, limit: int = SUMMARY_SHOWN) -> str:
+    """The summary of a call as `one_line`; the line ends of a script are told, as they count."""
+    return one_line(f" {LINE_END} ".join(filter(None, map(str.strip, text.split("\n")))), limit)
 
 
 def _stand_ins(hidden: re.Match[str]) -> str:

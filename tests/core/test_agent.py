@@ -300,6 +300,8 @@ def test_a_file_that_changes_while_the_question_waits_is_shown_afresh(
     stage, _ = play(tmp_path, Step(calls=[change]), Step("Done."), person=saves_once)
     first, second = stage.asked
     assert first.id != second.id and first.digest != second.digest
+    why = " It has changed since you allowed it: nothing was done yet, please look again."
+    assert second.title == first.title + why
     assert first.preview.endswith("@@ -1,2 +1,2 @@\n-one\n+1\n two")
     assert second.preview.endswith("@@ -1,4 +1,4 @@\n zero\n-one\n+1\n two\n three")
     assert path.read_bytes() == b"zero\n1\ntwo\nthree\n"

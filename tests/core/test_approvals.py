@@ -176,3 +176,11 @@ def test_plan_mode_that_comes_while_a_question_waits_holds_against_the_yes(
     stage = asyncio.run(run())
     assert stage.outcomes() == ["refused", "refused"] and len(stage.asked) == 1
     assert not stage.session.grants
+
+
+def test_what_is_to_be_read_is_asked_as_that(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/.env").write_text("A=1")
+    stage = play(tmp_path, ScriptedCall("read_file", {"path": ".env"}), answers="n")
+    (question,) = stage.asked
+    assert (question.title, question.preview) == ("Let the model read this?", ".env")

@@ -76,7 +76,7 @@ def test_a_job_outlives_turn_and_session_and_the_person_ends_it(kernel: Kernel) 
     assert Path(file.removeprefix("  all of it is in ")).read_text() == "ready\n"
     assert second == "job 2, exit code 3 after 0 s: exit 3 # [redacted: API key]"
     assert server.is_running()
-    assert re.match("job 1, ended by signal 15 after ", typed(kernel, "%shiro /jobs stop 1"))
+    assert re.match("job 1, stopped after ", typed(kernel, "%shiro /jobs stop 1"))
     assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
     assert typed(kernel, "%shiro /jobs stop 7") == "There is no job 7; there are 1, 2.\n"
     assert typed(kernel, "%shiro /jobs stop").startswith("Say %shiro /jobs, or ")
@@ -90,7 +90,7 @@ def test_a_page_lists_and_ends_them_too(kernel: Kernel) -> None:
             page.prompt(line)
             answers.append(said(page))
     assert answers[0].startswith("job 1, running for ")
-    assert answers[1].startswith("job 1, ended by signal 15 ")
+    assert answers[1].startswith("job 1, stopped after ")
 
 
 def test_the_kernels_end_is_theirs(kernel: Kernel) -> None:

@@ -154,7 +154,7 @@ def test_a_mistyped_word_is_asked_for_once_more(
     said, prompts = [mistyped, then], list[str]()
     answer = cell.ask(lambda prompt: (prompts.append(prompt), said.pop(0))[1])
     assert answer == Answer("q", choice, words)
-    asks = "[y]es once / [s]ession / [n]o, or say why not: "
+    asks = "[y]es once / [s]ession (exactly this) / [n]o, or say why not: "
     assert prompts == [asks, f"Please say it again. {asks}"]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from shiro_jupyter.views.document import Folded, Line, Table, bundle, plain
+from shiro_jupyter.views.document import Folded, Line, Table, bundle, clipped, plain
 
 HOSTILE = "a|b <img src=x onerror=alert(1)> [x](javascript:1)\n\n# c \u202e"
 
@@ -107,3 +107,11 @@ def test_a_table_has_its_rows_whatever_is_in_them(rows: list[tuple[str, str]]) -
     assert "".join(shown["text/plain"].split()) == "".join(lines.split())
     markdown = MarkdownIt("commonmark").enable("table").render(shown["text/markdown"])
     assert [len(row) for row in Cells(markdown).rows] == [2] * (len(rows) + 1)
+
+
+def test_a_long_text_is_cut_at_its_lines_and_within_one_that_is_as_long() -> None:
+    text = "".join(f"line {number}\n" for number in range(100, 200))
+    head, cut, tail = clipped(text, 190).partition("\n… 721 characters not shown …\n")
+    assert cut and head.endswith("\nline 109") and tail.startswith("line 190\n")
+    assert clipped("x" * 30, 10) == "xxxxx\n… 20 characters not shown …\nxxxxx"
+    assert clipped(text, 1_000) == clipped(text, 900) == text

@@ -140,6 +140,14 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize(("text", "left"), [("[# a]()", "# a"), ("![ a]( )", "[image: a]")])
+def test_a_link_to_nowhere_is_its_words(text: str, left: str) -> None:
+    page = Page(to_html(text))
+    assert page.text.strip() == left and not page.links
+    for each in readings(to_markdown(text)):
+        assert each.text.strip() == left and not each.links
+
+
 @given(st.lists(PIECES, max_size=30).map(" ".join) | st.lists(PIECES, max_size=30).map("".join))
 def test_no_mixture_of_markup_gets_out(text: str) -> None:
     page = Page(to_html(text))

@@ -113,6 +113,7 @@ def test_the_model_of_an_ended_turn() -> None:
             "outcome": "ok",
             "details": "0.3 s",
             "output": "1: date,city\n2: 2024-01-01,Rome",
+            "diff": "",
             "pictures": [],
         },
     ]
@@ -148,9 +149,10 @@ def test_a_question_with_its_choices_and_what_binds_the_answer() -> None:
             "kind": "approval",
             "title": "Run?",
             "preview": "rm ⟨U+202E⟩",
+            "diff": "",
             "choices": [
                 {"choice": "allow", "label": "Allow"},
-                {"choice": "session", "label": "Allow for this session"},
+                {"choice": "session", "label": "Allow for this session (exactly this)"},
                 {"choice": "deny", "label": "Deny"},
             ],
             "digest": "d1",
@@ -450,6 +452,20 @@ def test_a_preview_is_shown_whole_up_to_its_bound() -> None:
     question = e.Question("q", "a", "approval", "Run it?", "rm -rf *\n" * 3_000)
     stage = played(e.TurnStarted(1, "go"), e.ApprovalRequested(question))
     assert stage.model()["questions"][0]["preview"].count("rm -rf *") == 3_000
+
+
+def test_a_diff_says_which_lines_are_which_as_it_is_shown() -> None:
+    preview = "1 line added, 1 line removed\n@@ -1 +1 @@\n-a\u202eb\r\n+c"
+    question = e.Question("q", "a", "approval", "Change it?", preview)
+    told = "--- a/x\n+++ b/x\n@@ -1,900 +1,900 @@\n" + "-old\n" * 900 + "+new\n" * 900
+    done = e.ToolFinished("b", "git_diff", "ok", told)
+    stage = played(e.TurnStarted(1, "go"), done, e.ApprovalRequested(question))
+    asked, (card,) = stage.model()["questions"][0], stage.model()["work"]
+    assert (asked["preview"].split("\n")[2:], asked["diff"]) == (["-a⟨U+202E⟩b", "+c"], " @-+")
+    lines = card["output"].split("\n")
+    cut = next(at for at, line in enumerate(lines) if "characters not shown" in line)
+    assert card["diff"] == "@@@" + "-" * (cut - 3) + " " + "+" * (len(lines) - cut - 1)
+    assert set(lines) - {lines[cut]} == {*lines[:3], "-old", "+new"}
 
 
 def test_the_newest_turns_are_kept_and_counted_from_the_load() -> None:

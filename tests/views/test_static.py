@@ -9,6 +9,7 @@ from nbconvert.exporters import HTMLExporter, MarkdownExporter
 
 from shiro_jupyter.core import events as e
 from shiro_jupyter.core.events import Event
+from shiro_jupyter.core.transcript import Outcome
 from shiro_jupyter.views.document import Bundle
 from shiro_jupyter.views.state import TurnState
 from shiro_jupyter.views.static import left_behind
@@ -108,6 +109,13 @@ def test_long_results_are_cut_in_the_middle_and_say_so() -> None:
     assert len(made["text/html"]) < 4_000
     for text in made.values():
         assert "line 0 of" in text and "line 1999 of" in text and "characters not shown" in text
+
+
+def test_what_came_of_the_calls_is_said_where_they_are_folded() -> None:
+    outcomes: list[Outcome] = ["ok", "refused", "failed", "refused", "skipped"]
+    calls = [e.ToolFinished(each, "bash", each, "", 0.04) for each in outcomes]
+    for text in bundle_of([e.TurnStarted(1, "x"), *calls, ended()]).values():
+        assert "5 tool calls, 2 refused, 1 failed, 1 not run" in text and "0.0 s" not in text
 
 
 def test_every_ending_says_how_it_went() -> None:

@@ -33,7 +33,7 @@ def test_the_screen_at_each_moment() -> None:
     view.tick(12)
     assert screen(out.getvalue()) == (
         "I look.\n"
-        "⋯ running bash for 4 s  make all\n"
+        "⋯ running bash for 4 s  make ⏎ all\n"
         "  two\n"
         "reasoning, 13 characters\n"
         "tasks ####################.................... 1/2"
@@ -41,7 +41,7 @@ def test_the_screen_at_each_moment() -> None:
     play(view, [e.ToolFinished("a", "bash", "ok", "", 4.0), ended()], 13)
     assert screen(out.getvalue()) == (
         "I look.\n"
-        "✓ bash  make all  4.0 s\n"
+        "✓ bash  make ⏎ all  4.0 s\n"
         "tasks ####################.................... 1/2\n"
         "[x] x\n"
         "[~] y\n"
@@ -193,3 +193,16 @@ def test_fast_output_is_not_drawn_at_every_piece() -> None:
     for number in range(1_000):
         view.apply(e.ToolOutput("a", f"{number}\n"), 2 + number / 1_000)
     assert out.getvalue()[before:].count("\x1b[J") <= 11
+
+
+def test_a_diff_is_coloured_in_a_terminal_that_has_colours() -> None:
+    preview = "1 line added, 1 line removed\n@@ -1,2 +1,2 @@\n-old\n+new\n same"
+    asked = e.ApprovalRequested(e.Question("q", "a", "approval", "Change a.py?", preview))
+    shown = {}
+    for colour in (True, False):
+        view, out, _ = text_view(terminal=True, colour=colour)
+        play(view, [e.TurnStarted(1, "go"), asked])
+        shown[colour] = out.getvalue()
+    assert "    \x1b[31m-old\x1b[0m\n    \x1b[32m+new\x1b[0m\n     same\n" in shown[True]
+    assert "    -old\n    +new\n     same\n" in shown[False]
+    assert screen(shown[True]) == screen(shown[False])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiro_jupyter.views.visible import one_line, output_text, visible
+from shiro_jupyter.views.visible import one_line, output_text, summary_line, visible
 
 
 def test_what_is_hidden_or_obeyed_is_shown() -> None:
@@ -33,6 +33,11 @@ def test_output_is_read_as_a_terminal_would_leave_it() -> None:
     assert output_text("\x1b[1;31mred\x1b[0m \x1b]8;;https://x\x07link\x1b]8;;\x07") == "red link"
     assert output_text(" 10%\r 50%\r100%\ndone\r\n") == "100%\ndone\n"
     assert output_text("cut \x1b[3") == "cut ␛[3"
+
+
+def test_the_lines_of_a_script_are_told_apart_on_one_line() -> None:
+    assert summary_line("\nset -e\r\n\n  cd  src\nmake\x1b\n") == "set -e ⏎ cd src ⏎ make␛"
+    assert summary_line("a/b.py") == "a/b.py" and len(summary_line("a\n" * 900)) == 400
 
 
 @given(st.text())

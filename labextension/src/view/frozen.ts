@@ -8,7 +8,9 @@ export interface Frozen {
 
 // What a page would take for a formula is broken up: none of these texts is meant as one.
 const TEX = /\$|\\(?=[([]|begin\b|(?:eq)?ref\b)/g;
-const PRE = 'font-family:monospace;white-space:pre-wrap;margin:0.3em 0';
+const PRE =
+  'font-family:monospace;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;' +
+  'margin:0.3em 0';
 
 /**
  * What a person saw of a turn, to be kept in a notebook: no script, button, class or id, and

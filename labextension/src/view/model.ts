@@ -13,6 +13,9 @@ export type Phase =
   | 'retrying'
   | 'ended';
 
+/** Of a text that holds a diff: what each line is, added, taken, a place (`@`) or none; else empty. */
+export type Diff = string;
+
 /** Text that came before more work. Every `html` of the model is safe by the kernel's making. */
 export interface Said {
   kind: 'said';
@@ -28,6 +31,7 @@ export interface Tool {
   outcome: string;
   details: string;
   output: string;
+  diff: Diff;
   /** Keys of what it drew that no cell shows. */
   pictures: readonly string[];
 }
@@ -46,6 +50,7 @@ export interface Question {
   kind: 'approval' | 'ask';
   title: string;
   preview: string;
+  diff: Diff;
   choices: readonly { choice: string; label: string }[];
   digest: string;
   /** Whether words may be given, too. */

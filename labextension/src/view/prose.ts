@@ -1,13 +1,12 @@
 import { button, copyButton, h } from './dom';
 import { clean } from './html';
+import type { Diff } from './model';
 
 interface Block {
   el: HTMLElement;
   html: string;
   settled: boolean;
 }
-
-const DIFF = /^(@@ |--- .*\n\+\+\+ )/m;
 
 /** Blocks of html. One that stays the same is not touched, so that a selection in it survives. */
 export class Prose {
@@ -52,21 +51,22 @@ export class Prose {
   }
 }
 
+const LINES: { readonly [mark: string]: string } = {
+  '+': 'shiro-line shiro-added',
+  '-': 'shiro-line shiro-taken',
+  '@': 'shiro-line shiro-place'
+};
+
 /** Text as it stands; a diff with its lines coloured. */
-export function verbatim(text: string): HTMLPreElement {
+export function verbatim(text: string, diff: Diff): HTMLPreElement {
   const el = h('pre', 'shiro-verbatim');
   el.tabIndex = 0; // it may have to be scrolled by keys
-  if (DIFF.test(text)) {
-    el.append(...text.trimEnd().split('\n').map(diffLine));
+  if (diff) {
+    const line = (each: string, at: number): HTMLElement =>
+      h('span', LINES[diff[at] ?? ''] ?? 'shiro-line', `${each}\n`);
+    el.append(...text.split('\n').map(line));
   } else {
     el.textContent = text;
   }
   return el;
-}
-
-function diffLine(line: string): HTMLElement {
-  const kind = /^(\+\+\+|---|@@) /.test(line)
-    ? 'place'
-    : { '+': 'added', '-': 'taken' }[line[0] ?? ''];
-  return h('span', kind ? `shiro-line shiro-${kind}` : 'shiro-line', `${line}\n`);
 }

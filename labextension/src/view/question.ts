@@ -47,7 +47,7 @@ class QuestionBox {
     private readonly question: Question,
     private readonly send: (request: Request) => void
   ) {
-    const { kind, title, preview, choices, free } = question;
+    const { kind, title, preview, diff, choices, free } = question;
     const approval = kind === 'approval';
     this.said.setAttribute('role', 'status');
     this.el.setAttribute('role', 'group');
@@ -56,7 +56,7 @@ class QuestionBox {
     this.el.dataset.question = question.id;
     this.el.append(h('div', 'shiro-title', title));
     if (preview) {
-      this.el.append(verbatim(preview));
+      this.el.append(verbatim(preview, diff));
     }
     this.buttons = choices.map(({ choice, label }) =>
       button(label, `shiro-${approval ? choice : 'choice'}`, () => this.answer(choice))

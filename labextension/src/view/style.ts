@@ -128,11 +128,15 @@ const CSS = `
   font-size: 12px;
   line-height: 1.4;
   white-space: pre-wrap;
+  word-break: normal; /* Lab breaks words of an output anywhere */
 }
-.shiro-line { display: block; padding: 0 4px; }
+/* Of what is to be agreed to, as much as leaves the buttons in sight. */
+.shiro-turn .shiro-question > .shiro-verbatim { max-height: max(24em, 55vh); }
+/* A line that is wrapped leaves the column of the signs free. */
+.shiro-line { display: block; padding: 0 4px 0 calc(4px + 1ch); text-indent: -1ch; }
 .shiro-place { color: var(--shiro-faint); }
-.shiro-added { background: color-mix(in srgb, var(--shiro-good) 16%, transparent); }
-.shiro-taken { background: color-mix(in srgb, var(--shiro-bad) 16%, transparent); }
+.shiro-added { background: color-mix(in srgb, var(--shiro-good) 24%, transparent); }
+.shiro-taken { background: color-mix(in srgb, var(--shiro-bad) 24%, transparent); }
 /* Grows up to its height, then shows its end. */
 .shiro-tail {
   display: flex;

@@ -122,6 +122,7 @@ function lost(turn: Turn, sentence: string): Turn {
           mark: '■',
           outcome: 'interrupted',
           details: 'not finished',
+          diff: '',
           pictures: []
         }
       ]

@@ -60,7 +60,7 @@ function card(tool: Tool): HTMLElement {
   const mark = h('span', 'shiro-mark', tool.mark);
   const line = h('summary', '', mark, h('span', 'shiro-name', tool.name));
   line.append(h('code', 'shiro-what', tool.summary), h('span', 'shiro-faint', tool.details));
-  const output = tool.output ? verbatim(tool.output) : h('div', 'shiro-faint', 'no output');
+  const output = tool.output ? verbatim(tool.output, tool.diff) : h('div', 'shiro-faint', 'no output');
   const el = h('details', 'shiro-card', line, output);
   el.dataset.outcome = tool.outcome;
   return el;

@@ -96,7 +96,7 @@ class FileTool(Tool[P]):
             (name,),
             preview=bounded(f"{change.diff.counted}\n{change.diff.text}"),
             title=title,
-            grant_label=f"every change of {told} by {self.name}, this session",
+            grant_label=f"every change of {told} by {self.name}",
             basis=change.basis,
         )
 

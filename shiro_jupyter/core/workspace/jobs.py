@@ -26,6 +26,7 @@ class Job:
     def __init__(self, command: str, file: Path, passes: Callable[[], Filter]) -> None:
         self.command = command
         self.over = threading.Event()
+        self.stopped = False  # it was told to end before it was over
         self._news = News(NEWS, file, passes)
         self._started = time.monotonic()
         self._ended = 0.0
@@ -43,7 +44,9 @@ class Job:
     def state(self) -> str:
         if not self.over.is_set():
             return f"running for {time.monotonic() - self._started:,.0f} s"
-        return f"{ending(self.child.exit_code)} after {self._ended - self._started:,.0f} s"
+        code = self.child.exit_code
+        how = "stopped" if self.stopped and code is not None and code < 0 else ending(code)
+        return f"{how} after {self._ended - self._started:,.0f} s"
 
     # -- on the thread that reads its pipe -------------------------------------------------
 
