@@ -13,8 +13,9 @@ from pydantic import Field
 from ..errors import ToolFailed
 from ..policy.subjects import Access, Subject
 from ..workspace.ignore import Extra
-from ..workspace.listing import Present, files_in, until_cancelled
+from ..workspace.listing import Present, check_folder, files_in, until_cancelled
 from ..workspace.paths import resolve, shown
+from ..workspace.threads import in_thread
 from ..workspace.wildmatch import NameGlob
 from .base import Parameters, Tool, ToolContext, ToolResult, bounded, printable
 
@@ -58,10 +59,7 @@ class Glob(Tool[GlobParameters]):
     async def run(self, parameters: GlobParameters, context: ToolContext) -> ToolResult:
         start, pattern = _start(parameters, context)
         where = printable(shown(context.project, start))
-        if start.is_file():
-            raise ToolFailed(f"{where} is a file; give the folder that it is in.")
-        if not start.is_dir():
-            raise ToolFailed(f"There is no folder {where}.")
+        await in_thread(check_folder, start, where)
         try:
             glob = NameGlob(pattern)
         except ValueError as error:

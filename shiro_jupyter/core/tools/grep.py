@@ -14,6 +14,7 @@ from pydantic import Field
 from ..errors import ToolFailed
 from ..policy.subjects import Access, Subject
 from ..workspace.ignore import Extra
+from ..workspace.listing import check_folder
 from ..workspace.paths import open_regular, resolve, shown
 from ..workspace.search import Found, Query, search, search_files
 from ..workspace.threads import in_thread
@@ -64,6 +65,7 @@ class Grep(Tool[GrepParameters]):
         where = printable(shown(context.project, path))
         query, glob = _query(parameters)
         if await in_thread(path.is_dir):
+            await in_thread(check_folder, path, where)
             start, prefix = path, "" if where == "." else f"{where}/"
             unread = await in_thread(_has_unread, path, context)
             found = await _in_folder(query, glob, start, context)
@@ -72,7 +74,7 @@ class Grep(Tool[GrepParameters]):
             start, prefix, unread = path.parent, where[: where.rfind("/") + 1], False
             found = await search_files(query, start, [os.fsencode(path.name)], context.processes)
         else:
-            raise ToolFailed(f"There is no file or folder {where}.")
+            raise ToolFailed(f"There is no file or folder {where}; look for it with glob.")
         return ToolResult("ok", _text(found, prefix, parameters.pattern, where, unread))
 
 

@@ -37,7 +37,8 @@ class Tracked:
         if self._looks and not self._is_compressed:
             # Most often it is nowhere in the index, which need not be taken apart to see that.
             self._looks -= 1
-            if path + b"\0" not in self._data and not (is_folder and within in self._data):
+            ends = rb"[/\0]" if is_folder else rb"\0"
+            if not re.search(re.escape(path) + ends, self._data):
                 return False
         if not is_folder:
             return path in self._files

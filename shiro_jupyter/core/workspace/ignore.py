@@ -99,6 +99,9 @@ class Patterns:
         )
 
 
+_NONE = Patterns([])
+
+
 @dataclass(frozen=True)
 class Rules:
     """The rules in force in one folder: its own, over those of the folders above it.
@@ -240,7 +243,8 @@ def _top_rules(top: Path, repository: Repository | None) -> Rules:
 
 
 def _patterns(file: Path) -> Patterns:
-    return Patterns(_lines(file))
+    lines = _lines(file)
+    return Patterns(lines) if lines else _NONE
 
 
 def _lines(file: Path, *, follow: bool = False) -> list[bytes]:

@@ -47,6 +47,19 @@ async def files_in(start: Path, extra: Extra, processes: Processes) -> list[byte
     return names
 
 
+def check_folder(path: Path, name: str) -> None:
+    """Raises `ToolFailed`, in words, for what is no folder that can be opened."""
+    try:
+        with os.scandir(path):
+            pass
+    except NotADirectoryError:
+        raise ToolFailed(f"{name} is a file; give the folder that it is in.") from None
+    except FileNotFoundError:
+        raise ToolFailed(f"There is no folder {name}; look for it with a glob.") from None
+    except OSError as error:
+        raise ToolFailed(f"{name} cannot be opened: {error.strerror}; do without it.") from None
+
+
 class Present:
     """Tells which of some names are there, as a file or a link, through no other link."""
 
@@ -94,7 +107,10 @@ async def _listed(rules: Rules, processes: Processes) -> list[bytes] | None:
     """What git lists; None where it cannot tell, or where a file of ours speaks besides."""
     if any(each.own for each in rules.chain):
         return None
-    answer = await _git(rules, processes, "--cached", "--others", f"--exclude=!{OWN_FILE}")
+    answer, known = await asyncio.gather(
+        _git(rules, processes, "--cached", "--others", f"--exclude=!{OWN_FILE}"),
+        in_thread(lambda: rules.tracked.links),
+    )
     if answer is None:
         return None
     names = answer.split(b"\0")
@@ -102,12 +118,12 @@ async def _listed(rules: Rules, processes: Processes) -> list[bytes] | None:
     own = os.fsencode(OWN_FILE)
     if own in answer and any(name.rpartition(b"/")[2] == own for name in names):
         return None
-    never = [name for name in map(os.fsencode, NEVER - {".git"}) if name in answer]
+    never = {name for name in map(os.fsencode, NEVER - {".git"}) if name in answer}
     if never:  # git itself names no `.git`
-        names = [name for name in names if set(never).isdisjoint(name.split(b"/"))]
+        names = [name for name in names if never.isdisjoint(name.split(b"/"))]
     # Repositories inside this one, which obey the outer rules here: known to it, or not.
     folders = {name for name in names if name.endswith(b"/")} if b"/\0" in answer else set()
-    if known := await in_thread(lambda: rules.tracked.links):
+    if known:
         folders.update(name for name in names if rules.below + name in known)
     if folders:
         names = [name for name in names if name not in folders]

@@ -14,7 +14,7 @@ from typing import Literal
 from .ignore import Extra, Rules, rules_of
 
 # Entries that a look for ignored folders takes.
-LOOKED_AT = 5_000
+LOOKED_AT = 2_000
 
 Kind = Literal["file", "folder", "link", "other", "unreadable"]
 
@@ -89,20 +89,21 @@ def ignored_folders(rules: Rules) -> list[bytes]:
     """Ignored folders of the upper levels, where those that hold much usually are: a walk that
     only wants what is not ignored need not enter them. Never all that there may be."""
     found: list[bytes] = []
-    queue = deque([(b"", rules)])
+    queue: deque[tuple[bytes, Rules, str]] = deque([(b"", rules, "")])
     room = LOOKED_AT
     while queue and room > 0:
-        prefix, rules = queue.popleft()
-        with suppress(OSError), os.scandir(rules.folder) as entries:
+        prefix, above, own_name = queue.popleft()
+        here = above.inside(own_name) if own_name else above
+        with suppress(OSError), os.scandir(here.folder) as entries:
             for each in islice(entries, room):
                 room -= 1
                 if not each.is_dir(follow_symlinks=False):
                     continue
-                name = prefix + os.fsencode(each.name)
-                if rules.ignores(each.name, True):
-                    found.append(name + b"/")
+                name = prefix + os.fsencode(each.name) + b"/"
+                if here.ignores(each.name, True):
+                    found.append(name)
                 else:
-                    queue.append((name + b"/", rules.inside(each.name)))
+                    queue.append((name, here, each.name))
     return found
 
 

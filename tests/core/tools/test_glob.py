@@ -10,6 +10,7 @@ import pytest
 from shiro_jupyter.core.errors import InvalidArguments, PathRefused, ToolFailed
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT
 from shiro_jupyter.core.tools.glob import PATHS, Glob
+from shiro_jupyter.core.tools.grep import Grep
 from tests.support.programs import processes_with
 from tests.support.tools import Bench
 
@@ -123,3 +124,20 @@ def test_rules_judge_the_folder_that_is_searched(bench: Bench) -> None:
         parameters = Glob().parse(f'{{"pattern": "{pattern}", "path": "{path}"}}')
         assert Glob().subject(parameters, bench.context).texts == (text,)
     assert Glob().summary(parameters) == "../src/** in src"
+
+
+def test_a_folder_that_cannot_be_opened_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(bench, "shut/a")
+    real = os.scandir
+
+    def scandir(path: Path) -> object:
+        if str(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    for tool, pattern in ((Glob(), "*"), (Grep(), "x")):
+        with pytest.raises(ToolFailed, match="shut cannot be opened: Permission denied; do"):
+            bench.run(tool, pattern=pattern, path="shut")
