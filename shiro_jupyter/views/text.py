@@ -115,8 +115,10 @@ class TextView:
                 self._question(question)
             case _ if self._quiet:
                 pass
-            case e.ToolFinished():
+            case e.ToolFinished(outcome=outcome, text=text):
                 self._print(self._tool_line(self.state.tools[-1]))
+                if outcome == "refused":  # by whom and why is not to be seen elsewhere
+                    self._print(self._styled(f"    {one_line(text)}", "dim"))
             case e.Retrying(reason, seconds) if not self._terminal:
                 self._print(f"· retrying in {duration(seconds)}: {one_line(reason)}")
             case e.TodosChanged(todos) if not self._terminal:

@@ -206,3 +206,13 @@ def test_a_diff_is_coloured_in_a_terminal_that_has_colours() -> None:
     assert "    \x1b[31m-old\x1b[0m\n    \x1b[32m+new\x1b[0m\n     same\n" in shown[True]
     assert "    -old\n    +new\n     same\n" in shown[False]
     assert screen(shown[True]) == screen(shown[False])
+
+
+def test_why_a_call_was_refused_stands_below_it() -> None:
+    for terminal in (True, False):
+        view, out, _ = text_view(terminal=terminal)
+        done = e.ToolFinished("a", "bash", "refused", "Plan mode: nothing\nmay be changed.")
+        play(view, [e.TurnStarted(1, "go"), e.ToolCalled("a", "bash", "make"), done])
+        assert screen(out.getvalue()).startswith(
+            "⊘ bash  make  refused\n    Plan mode: nothing may be changed.\n"
+        )

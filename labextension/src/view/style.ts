@@ -64,8 +64,14 @@ const CSS = `
 .shiro-button:hover { background: var(--jp-layout-color2, var(--shiro-sunk)); }
 .shiro-button:disabled { cursor: default; opacity: 0.6; }
 .shiro-small { flex: none; padding: 0 8px; white-space: nowrap; border-color: var(--shiro-line); font-size: 12px; }
-.shiro-allow { border-color: var(--shiro-brand); background: var(--shiro-brand); color: #fff; font-weight: 600; }
-.shiro-allow:hover { background: color-mix(in srgb, var(--shiro-brand) 85%, black); }
+/* Darker than the brand, so that white stands out of it in the dark theme too. */
+.shiro-allow {
+  border-color: var(--shiro-brand);
+  background: color-mix(in srgb, var(--shiro-brand) 80%, black);
+  color: #fff;
+  font-weight: 600;
+}
+.shiro-allow:hover { background: color-mix(in srgb, var(--shiro-brand) 65%, black); }
 
 .shiro-tasks { margin: 2px 0 6px; font-family: var(--shiro-code); font-size: 12px; }
 .shiro-bar { display: flex; white-space: pre; }

@@ -13,7 +13,7 @@ LOOKED = 50_000  # lines looked at
 COMPARED, LONG = 2_000, 500  # lines that are compared character by character, and of what length
 PLACES = 20  # that a line may stand at to be of help
 
-LEGEND = "The likest lines, `-` as the file has them, `+` as they were given:"
+LEGEND = "The nearest lines, `-` as the file has them, `+` as they were given:"
 
 # What writers put for one another.
 _ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014", "''\"\"--")
