@@ -13,7 +13,7 @@ import re
 import signal
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,31 +32,44 @@ class TooSlow(Exception):
     """One file took all the time there is for it."""
 
 
-def main(request: str) -> None:
-    """Reads the request (a line of JSON, then names, each behind a NUL), prints lines of JSON.
+# `[name, number, text]` for a hit, `[name, note]` before them, `[name]` where the pattern took too
+# long in that file.
+Row = list[Any]
 
-    A line is `[name, number, text]` for a hit, `[name, note]` before them, or `[name]` where the
-    pattern took too long in that file, which ends it all.
-    """
+
+def main(request: str) -> None:
+    """Reads the request (a line of JSON, then names, each behind a NUL), prints rows as JSON."""
     head, *names = Path(request).read_bytes().split(b"\0")
     asked = json.loads(head)
     pattern = re.compile(asked["pattern"], asked["flags"])
-    limit = asked["limit"]
-    reader = Reader(Path.cwd())
-    name = b""
+    for row in rows(Path.cwd(), names, pattern, asked["limit"], _start_clock):
+        sys.stdout.write(json.dumps(row) + "\n")
+
+
+def rows(
+    root: Path,
+    names: Sequence[bytes],
+    pattern: re.Pattern[str],
+    limit: int,
+    start_clock: Callable[[], None] = lambda: None,
+) -> Iterator[Row]:
+    """What is found in these files below a folder, up to a number of hits; a file that takes too
+    long by the clock ends it."""
+    reader = Reader(root)
+    name = ""
     try:
-        for name in names:
-            _start_clock()
-            text, note = reader.read(name)
+        for path in names:
+            start_clock()
+            name = os.fsdecode(path)
+            text, note = reader.read(path)
             hits = list(islice(_hits(text, pattern), limit))
             if note and (hits or len(names) == 1):
-                _print(name, note)
-            for hit in hits:
-                _print(name, *hit)
+                yield [name, note]
+            yield from ([name, *hit] for hit in hits)
             if not (limit := limit - len(hits)):
                 return
     except TooSlow:
-        _print(name)
+        yield [name]
 
 
 def _hits(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -113,10 +126,6 @@ class Reader:
                 return file.read(BYTES) if is_plain else b""
         except OSError:
             return b""
-
-
-def _print(name: bytes, *rest: Any) -> None:
-    sys.stdout.write(json.dumps([os.fsdecode(name), *rest]) + "\n")
 
 
 def _start_clock() -> None:

@@ -17,6 +17,9 @@ from typing import Any
 # Repeats over this are taken for "at least": a compiled pattern grows with them.
 REPEATS = 100
 
+# Ways that a quick pattern may have to match.
+CHOICES = 50
+
 _ALL = frozenset(range(128))
 _HIGH = "\\x80-\\xff"
 _SPACE = frozenset(b" \t\n\r\f\v")
@@ -43,8 +46,9 @@ class TooHard(Exception):
     """A part that nothing is known of: all files are worth a look."""
 
 
-def narrowed(pattern: str, flags: int) -> str | None:
-    """The pattern for ripgrep; None where all files are to be looked at.
+def narrowed(pattern: str, flags: int) -> tuple[str | None, bool]:
+    """The pattern for ripgrep, None where all files are to be looked at; and whether Python's own
+    matcher is done with any text in a time that grows with it alone.
 
     Raises `re.error`, and `RecursionError` or `OverflowError`, for what is no pattern.
     """
@@ -56,8 +60,21 @@ def narrowed(pattern: str, flags: int) -> str | None:
     try:
         body = _sequence(parsed, bool(parsed.state.flags & re.IGNORECASE))
     except TooHard:
-        return None
-    return f"(?-u){start}{body}{end}"
+        return None, False
+    return f"(?-u){start}{body}{end}", _choices(parsed) <= CHOICES
+
+
+def _choices(items: Iterable[Any]) -> int:
+    """Between how many ways there is to choose at any place; what repeats may go any number."""
+    ways = 1
+    for kind, value in items:
+        if kind is op.BRANCH:
+            ways *= sum(map(_choices, value[1]))
+        elif kind is op.SUBPATTERN:
+            ways *= _choices(value[-1])
+        elif kind not in _SETS and kind is not op.AT:
+            return CHOICES + 1
+    return ways
 
 
 def _sequence(items: Iterable[Any], fold: bool) -> str:

@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -71,7 +71,7 @@ class Query:
     """A pattern as `re` reads it, matched line by line. Raises `ToolFailed` for what is none.
 
     `globs` are handed to ripgrep: only files that one of them fits are wanted. `narrow` is the
-    pattern for it, None where all files are to be looked at.
+    pattern for it, None where all files are to be looked at. `is_quick`: no text makes it slow.
     """
 
     pattern: str
@@ -79,6 +79,7 @@ class Query:
     limit: int = 200
     globs: tuple[str, ...] = ()
     narrow: str | None = field(init=False)
+    is_quick: bool = field(init=False)
 
     def __post_init__(self) -> None:
         if len(self.pattern) > PATTERN_LENGTH:
@@ -86,15 +87,17 @@ class Query:
                 f"The pattern has over {PATTERN_LENGTH:,} characters; search for a part of it."
             )
         try:
-            object.__setattr__(self, "narrow", _compiled(self.pattern, self.flags))
+            narrow, is_quick = _compiled(self.pattern, self.flags)
         except (re.error, RecursionError, OverflowError) as error:
             raise ToolFailed(
                 f"The pattern is no regular expression ({error or 'too deep'}); put a \\ before "
                 "each of .^$*+?{}[]\\|() that is meant as it stands."
             ) from None
+        object.__setattr__(self, "narrow", narrow)
+        object.__setattr__(self, "is_quick", is_quick)
 
 
-def _compiled(pattern: str, flags: int) -> str | None:
+def _compiled(pattern: str, flags: int) -> tuple[str | None, bool]:
     if not _DOUBTFUL.search(pattern):
         re.compile(pattern, flags)
         return narrowed(pattern, flags)
@@ -130,6 +133,17 @@ async def search_files(
     room = query.limit + 1 - len(known.hits) - known.more
     if not names or room <= 0:
         return NOTHING
+    if query.is_quick and len(names) <= FIRST:
+        pattern = re.compile(query.pattern, query.flags)
+        rows = await until_cancelled(matching.rows(start, names, pattern, room))
+    else:
+        rows = await _rows_of_child(query, start, names, room, processes)
+    return _found(rows, query.limit - len(known.hits))
+
+
+async def _rows_of_child(
+    query: Query, start: Path, names: Sequence[bytes], room: int, processes: Processes
+) -> list[matching.Row]:
     head = {"pattern": query.pattern, "flags": query.flags, "limit": room}
     with tempfile.NamedTemporaryFile(prefix="shiro-grep-") as request:
         request.write(b"\0".join([json.dumps(head).encode(), *names]))
@@ -148,14 +162,13 @@ async def search_files(
             "The search broke off "
             f"({done.errors.decode(errors='replace').strip()[-200:]}); try a simpler pattern."
         )
-    return _read(done.output, query.limit - len(known.hits))
+    return [json.loads(line) for line in done.output.splitlines()]
 
 
-def _read(output: bytes, limit: int) -> Found:
+def _found(rows: Iterable[matching.Row], limit: int) -> Found:
     hits: list[Hit] = []
     notes: list[tuple[bytes, str]] = []
-    for line in output.splitlines():
-        name, *rest = json.loads(line)
+    for name, *rest in rows:
         match rest:
             case [int(number), str(text)]:
                 hits.append(Hit(os.fsencode(name), number, text))

@@ -56,7 +56,7 @@ def test_ripgrep_names_every_file_that_matches(
         compiled = re.compile(pattern, flags)
     except re.error:
         assume(False)
-    narrow = narrowed(pattern, flags)
+    narrow, _ = narrowed(pattern, flags)
     assume(narrow is not None)
     with tempfile.TemporaryDirectory() as base:
         folder = Path(base).resolve()
@@ -86,8 +86,20 @@ def test_ripgrep_names_every_file_that_matches(
     ],
 )
 def test_it_stays_as_narrow_as_it_can(pattern: str, narrow: str) -> None:
-    assert narrowed(pattern, 0) == "(?-u)" + narrow
+    assert narrowed(pattern, 0)[0] == "(?-u)" + narrow
 
 
 def test_what_no_line_holds_is_left_to_the_matcher() -> None:
-    assert narrowed(r"a\nb", 0) is None
+    assert narrowed(r"a\nb", 0) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "quick"),
+    [
+        *((r"^def \w\(", True), ("(?i)foo|ba[rz]|(x)", True), ("", True)),
+        *(("a*", False), ("a?", False), (r"(a)\1", False), ("(?=a)", False), ("(?>a)", False)),
+        *(("(a|a)" * 5, True), ("(a|a)" * 6, False), ("|".join(f"{n}x" for n in range(60)), False)),
+    ],
+)
+def test_a_pattern_is_quick_that_no_text_makes_slow(pattern: str, quick: bool) -> None:
+    assert narrowed(pattern, 0)[1] == quick

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
+from shiro_jupyter.core.workspace.ignore import rules_of
 from shiro_jupyter.core.workspace.wildmatch import ALTERNATIVES, NameGlob, wildmatch
 
 
@@ -54,3 +57,114 @@ def test_no_pattern_takes_a_time_that_grows_with_its_stars(pattern: bytes, path:
     for name in (b"a" * 4_000, b"a/" * 2_000 + b"a"):
         assert fits.match(name + b"c") is None or pattern.endswith(b"?")
     assert time.process_time() - began < 1
+
+
+PATTERNS = (
+    *("a", "a/b", "/a", "/a/b", "a/", "*", "*/b", "a/*", "/*/b", "*.c", "a*", "*b", "a*c", "/a*c"),
+    *("?", "a?c", "/a?c", "??", "/a/?", "é", "?é", "[é]", "a/??", "/a[/]c", "/a[!b]c", "/a[^x]c"),
+    *(
+        "**",
+        "**/b",
+        "/**/b",
+        "a/**",
+        "a/**/b",
+        "a/**/c",
+        "**/a/**",
+        "a**",
+        "a**/c",
+        "/a**c",
+        "/x**/c",
+    ),
+    *("**b", "*/**", "**/*/c", "***/b", "a/***", "a/**b", "**/**/c", "a/**\\/c", "/**", "x/**/**"),
+    *("/ab**/c", "/[a]**/c", "a*b*c", "/a*/*c", "/*a/b*", "/*[b]*/c", "\\a", "\\*", "[*]", "[\\*]"),
+    *("[a-c]", "[c-a]", "[a-]", "[-a]", "[]a]", "[!]a]", "[^a]", "[!a-c]", "[a", "a]", "[]", "[]]"),
+    *("[[:alpha:]]", "[[:digit:]a]", "[![:alpha:]]", "[[:nope:]]", "[[:alpha:]", "[[:]", "[[a:]]"),
+    *("[[:punct:]]", "[[:space:]]", "[[:cntrl:]]", "[[:graph:]]", "[[:print:]]", "[[:xdigit:]]"),
+    *(
+        "[[:upper:]]",
+        "[[:lower:]]",
+        "[[:alnum:]]",
+        "[[:blank:]]",
+        "[a-[:digit:]]",
+        "[--a]",
+        "[+--]",
+    ),
+    *(
+        "[\\]]",
+        "[\\",
+        "\\",
+        "a\\",
+        "[a\\-c]",
+        "[\\a-\\c]",
+        "[b-\\",
+        "[a-a-c]",
+        "[!-]",
+        "[^^]",
+        "[!!]",
+    ),
+    *("{a,b}", "a+", "(a)", "a.c", "^a", "a$", "a|b", "[&&]", "[a||b]", "[~~a]", "[[]"),
+)
+NAMES = (
+    *(
+        "a",
+        "b",
+        "c",
+        "d",
+        "-",
+        "]",
+        "[",
+        "*",
+        "\\",
+        "!",
+        "^",
+        "+",
+        "~",
+        "&",
+        "|",
+        " ",
+        "\t",
+        "\n",
+    ),
+    *(
+        "é",
+        "A",
+        "Z",
+        "0",
+        "f",
+        "\x01",
+        "ab",
+        "abc",
+        "a.c",
+        "xc",
+        "abxc",
+        "aé",
+        "bé",
+        "a+",
+        "a]",
+        "[]",
+    ),
+    *("a/b", "a/c", "a/b/c", "a/b/b", "b/a", "b/a/c", "x/c", "x/b/c", "xy/b/c", "ab/c", "abx/c"),
+    *("ab/x/c", "xa/bx", "a/bc", "a/bé", "a/\\/c", "{a,b}", "b/b/b/b", "c/a/x/b", "a\\", "a/xb"),
+)
+
+
+def test_every_pattern_fits_what_git_says_it_fits(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    asked = []
+    for number, pattern in enumerate(PATTERNS):
+        folder = tmp_path / f"p{number}"
+        folder.mkdir()
+        (folder / ".gitignore").write_text(f"{pattern}\n")
+        asked += [f"p{number}/{name}" for name in NAMES]
+    told = subprocess.run(
+        ["git", "-C", tmp_path, "check-ignore", "--no-index", "-z", "--stdin"],
+        input="\0".join(asked).encode(),
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    theirs = set(told.split("\0")) - {""}
+    assert 800 < len(theirs) < len(asked) - 800
+    rules = rules_of(tmp_path)
+    ours = {name for name in asked if rules.hides(name.encode())}
+    differing = sorted(ours ^ theirs)
+    assert not [(PATTERNS[int(n[1 : n.index("/")])], n, n in theirs) for n in differing]
