@@ -159,8 +159,10 @@ class FileTool(Tool[P]):
 
         self._plan(path, parameters, context)  # what cannot be done makes no folder and no lock
         change = retried(path, attempt)
-        if self.makes or context.seen.knows(path):
+        if self.makes:
             context.seen.note(path, change.after)
+        else:
+            context.seen.note_edit(path, change.after, change.diff.added - change.diff.removed)
         return ToolResult("ok", _told(name, change, context.may_read(shown(context.project, path))))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from pydantic import Field
 from ..errors import ToolFailed
 from ..policy.subjects import Access, Subject
 from ..workspace.paths import open_regular, resolve, shown
+from ..workspace.seen import Seen
 from ..workspace.text import Text, decode
 from ..workspace.threads import in_thread
 from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, printable, sized
@@ -50,15 +52,15 @@ class ReadFile(Tool[ReadFileParameters]):
         return Subject(self.name, self.access, (shown(context.project, path),))
 
     async def run(self, parameters: ReadFileParameters, context: ToolContext) -> ToolResult:
-        reading = await in_thread(read, parameters, context)
-        return ToolResult("ok", reading.text())
+        return ToolResult("ok", await in_thread(_told, parameters, context))
 
 
 @dataclass(frozen=True)
 class Reading:
     """The wanted lines of a file, the first of them being number `first`; `left` more come after.
 
-    `before` and `after` are notes; a file of which nothing can be shown is a note alone.
+    `before` and `after` are notes; a file of which nothing can be shown is a note alone. `file` is
+    what the lines are of, where they are of all of it.
     """
 
     before: tuple[str, ...] = ()
@@ -66,12 +68,26 @@ class Reading:
     first: int = 1
     left: int = 0
     after: tuple[str, ...] = ()
+    file: tuple[Path, bytes] | None = None
+
+    def told(self, seen: Seen, room: int = OUTPUT_LIMIT) -> str:
+        """The text, and what the model has seen by it."""
+        numbered, cut = self._fitting(room)
+        if self.file:
+            total = self.first - 1 + len(self.lines) + self.left
+            shown = range(self.first, self.first + len(numbered))
+            seen.note(*self.file, total, {*shown} - cut)
+        return self._joined(numbered)
 
     def text(self, room: int = OUTPUT_LIMIT) -> str:
         """Numbered lines, as many as fit into `room` characters with the notes; at least one,
         which is cut where need be."""
+        return self._joined(self._fitting(room)[0])
+
+    def _fitting(self, room: int) -> tuple[list[str], set[int]]:
+        """The lines, and the numbers of those that are cut."""
         room += 1 - NOTES - sum(len(note) + 1 for note in (*self.before, *self.after))
-        shown: list[str] = []
+        shown, cut = list[str](), set[int]()
         for number, line in enumerate(self.lines, start=self.first):
             most = LINE_SHOWN if shown else max(1, min(LINE_SHOWN, room))
             numbered = _numbered(number, line, most)
@@ -79,10 +95,19 @@ class Reading:
             if room < 0 and shown:
                 break
             shown.append(numbered)
+            if len(line) > most:
+                cut.add(number)
+        return shown, cut
+
+    def _joined(self, shown: list[str]) -> str:
         left = self.left + len(self.lines) - len(shown)
         more = "line" if left == 1 else "lines"
         told = [f"[{left:,} more {more}; next offset {self.first + len(shown)}]"] if left else []
         return "\n".join([*self.before, *shown, *told, *self.after])
+
+
+def _told(parameters: ReadFileParameters, context: ToolContext) -> str:
+    return read(parameters, context).told(context.seen)
 
 
 def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -> Reading:
@@ -103,9 +128,8 @@ def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -
     text = decode(data)
     if text is None:
         return Reading((f"{name} is a binary file ({sized(size)}); it is not shown.",))
-    if not looked:
-        context.seen.note(path, data)
-    return window(text, name, parameters.offset, parameters.limit, looked)
+    reading = window(text, name, parameters.offset, parameters.limit, looked)
+    return reading if looked else replace(reading, file=(path, data))
 
 
 def window(text: Text, name: str, offset: int, limit: int, looked: str = "") -> Reading:

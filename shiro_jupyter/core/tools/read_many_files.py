@@ -76,9 +76,10 @@ class ReadManyFiles(Tool[ReadManyFilesParameters]):
         room = OUTPUT_LIMIT - sum(len(head) + len("\n\n") for head in heads)
         rooms = shares([len(each.text()) + NOTES for each in readings], room)
         blocks = (
-            head + each.text(room) for head, each, room in zip(heads, readings, rooms, strict=True)
+            head + each.told(context.seen, room)
+            for head, each, room in zip(heads, readings, rooms, strict=True)
         )
-        return ToolResult("ok", "\n\n".join(blocks))
+        return ToolResult("ok", await in_thread("\n\n".join, blocks))
 
 
 def _readings(

@@ -19,7 +19,7 @@ class WriteFileParameters(FileParameters):
 
 
 class WriteFile(FileTool[WriteFileParameters]):
-    """Make a text file, and its folders, or replace all of one that was read before.
+    """Make a text file, and its folders, or replace all of one that was read whole before.
 
     To change parts of a file use edit_file. The encoding of a replaced file stays as it was, and
     so do its line ends where they are all alike.
@@ -36,6 +36,12 @@ class WriteFile(FileTool[WriteFileParameters]):
             raise EditRefused(
                 "the file is there and this session has not read it; read it first, or change a "
                 "part of it with edit_file."
+            )
+        shown, lines = context.seen.shown(path) if before else (0, 0)
+        if shown < lines:
+            raise EditRefused(
+                f"only {shown:,} of its {lines:,} lines were read whole as they are now; read the "
+                "rest, or change a part of it with edit_file."
             )
 
     def changed(self, parameters: WriteFileParameters, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -16,13 +17,44 @@ SHOWN, LINE_SHOWN = 24, 200  # lines, and characters of each
 
 
 @dataclass
+class _File:
+    """Its bytes, and which of its so many lines were shown whole."""
+
+    digest: str
+    data: bytes | None
+    lines: int = 0
+    shown: set[int] = field(default_factory=set)
+
+
+@dataclass
 class Seen:
     """By resolved path: the file's bytes when they were last read or written here."""
 
-    _files: dict[Path, tuple[str, bytes | None]] = field(default_factory=dict)
+    _files: dict[Path, _File] = field(default_factory=dict)
 
-    def note(self, path: Path, data: bytes) -> None:
-        self._files[path] = _hash(data), data if len(data) <= KEPT else None
+    def note(self, path: Path, data: bytes, lines: int = 0, shown: Iterable[int] = ()) -> None:
+        """`shown`: the numbers of those of its `lines` that were shown whole, which add up with
+        what was shown of the same bytes before. What was written here needs no showing."""
+        file = self._files.get(path)
+        digest = _hash(data)
+        if not file or file.digest != digest:
+            file = _File(digest, data if len(data) <= KEPT else None, lines)
+            self._files[path] = file
+        file.shown.update(shown)
+
+    def note_edit(self, path: Path, data: bytes, more: int) -> None:
+        """An edit made here, which left so many more lines: what was not shown yet still was not.
+        Of a file that was never read nothing is noted."""
+        if self.knows(path):
+            shown, lines = self.shown(path)
+            self._files.pop(path)
+            self.note(path, data, lines + more if shown < lines else 0)
+
+    def shown(self, path: Path) -> tuple[int, int]:
+        """How many lines of a known file were shown whole, of how many; both 0 for one that was
+        written here."""
+        file = self._files[path]
+        return len(file.shown), file.lines
 
     def knows(self, path: Path) -> bool:
         return path in self._files
@@ -30,12 +62,12 @@ class Seen:
     def changed(self, path: Path, data: bytes) -> EditRefused | None:
         """What to say where these bytes differ from those seen, with the lines that do as they
         are now; None where they do not, or where the file was never read."""
-        digest, before = self._files.get(path, ("", None))
-        if not digest or digest == _hash(data):
+        file = self._files.get(path)
+        if not file or file.digest == _hash(data):
             return None
-        if before is None or len(data) > KEPT:
+        if file.data is None or len(data) > KEPT:
             return _refusal("somewhere in it")
-        return _region(_lines(before), _lines(data))
+        return _region(_lines(file.data), _lines(data))
 
 
 def _lines(data: bytes) -> list[str]:

@@ -12,6 +12,7 @@ from shiro_jupyter.core.policy.subjects import Subject
 from shiro_jupyter.core.tools import changes
 from shiro_jupyter.core.tools.edit_file import EditFile
 from shiro_jupyter.core.tools.read_file import ReadFile
+from shiro_jupyter.core.tools.read_many_files import ReadManyFiles
 from shiro_jupyter.core.tools.write_file import WriteFile
 from tests.support.tools import Bench
 
@@ -64,6 +65,59 @@ def test_a_file_that_was_not_read_is_not_replaced(bench: Bench) -> None:
     with pytest.raises(ToolFailed, match="has not read it"):
         write(bench, "b\n")
     assert path.read_bytes() == b"c\n"
+
+
+ROWS = b"".join(b"row %d\n" % n for n in range(3_000))
+
+
+@pytest.mark.parametrize(
+    ("data", "windows", "lines"),
+    [
+        (ROWS, [{"limit": 1}], "1 of its 3,000"),
+        (ROWS, [{}], "2,000 of its 3,000"),
+        (ROWS, [{}, {"offset": 1_900}], ""),
+        (ROWS, [{"offset": 1_900}, {}], ""),
+        (ROWS, [{"offset": 2_001}, {"limit": 1_999}], "2,999 of its 3,000"),
+        (b"a\n" + b"x" * 5_000, [{}], "1 of its 2"),
+        (b"x" * 500 + b"\n" + (b"y" * 1_000 + b"\n") * 50, [{}], "30 of its 51"),
+    ],
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_only_what_was_shown_whole_is_replaced(
+    bench: Bench, data: bytes, windows: list[dict[str, int]], lines: str, many: bool
+) -> None:
+    path = present(bench, data, read=False)
+    for window in windows:
+        if many:
+            bench.run(ReadManyFiles(), files=[{"path": "a.txt", **window}])
+        else:
+            bench.run(ReadFile(), path="a.txt", **window)
+    fault = subject(bench, "b\n").fault
+    if not lines:
+        write(bench, "b\n")
+        assert not fault and path.read_bytes() == b"b\n"
+        return
+    with pytest.raises(ToolFailed, match=f"only {lines} lines were read whole"):
+        write(bench, "b\n")
+    assert lines in fault and path.read_bytes() == data
+    bench.run(EditFile(), path="a.txt", old_text=data.decode(), new_text="x\ny\nz\n")
+    with pytest.raises(ToolFailed, match="only 0 of its 3 lines"):
+        write(bench, "b\n")
+
+
+def test_a_file_that_changed_is_to_be_read_whole_again(bench: Bench) -> None:
+    path = present(bench, ROWS)
+    path.write_bytes(ROWS.upper())
+    bench.run(ReadFile(), path="a.txt", offset=2_001)
+    with pytest.raises(ToolFailed, match="only 1,000 of its 3,000 lines"):
+        write(bench, "b\n")
+
+
+def test_what_was_read_whole_or_written_stays_so_by_an_edit(bench: Bench) -> None:
+    present(bench, b"a\nb\n")
+    for old in ("a", "b"):
+        bench.run(EditFile(), path="a.txt", old_text=old, new_text=f"{old}\n{old}")
+        write(bench, f"{old}\nb\n")
 
 
 def test_a_file_is_replaced_as_it_was_read_and_then_as_it_was_written(bench: Bench) -> None:
