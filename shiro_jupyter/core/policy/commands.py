@@ -18,6 +18,7 @@ from .launchers import (
     expanded,
     is_known,
     is_open,
+    may_be_option,
     nested_scripts,
     runs_its_input,
     unwrapped,
@@ -31,7 +32,11 @@ _SUBSCRIPT = re.compile(r"\w+\[[^\]]*\Z")
 _SUBSCRIPT_RUNS = re.compile(r"\[[^\]]{0,200}(?:\$\(|`)")
 # What a backslash takes its meaning from between double quotes; before others it stands.
 _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
-_GLOB = re.compile(r"[*?]|\[.")
+# A word that is what it says: nothing in it is expanded.
+_FIXED = re.compile(
+    r"""(?:[^\\'"$`*?\[{]|\\.|[\[{]\Z|\{\}|'[^']*'|\$'(?:[^'\\]|\\.)*'|\$?"(?:[^"\\$`]|\\.)*")*+""",
+    re.DOTALL,
+)
 # Ends at the next opening brace, so that a text full of them is still read in linear time.
 _EXPANDS = re.compile(r"\{[^{}]*(?:\}[^\s{]*)?(?:[{,'\"\\]|\.\.)")
 _ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
@@ -46,12 +51,16 @@ class Reading:
     """The simple commands of a line, quotes resolved, nested ones included; `targets` are the
     files that redirects write or read. `certain`: nothing else can run, and nothing is
     redirected, substituted or assigned. `followed`: each command is named that can run, even
-    where its words are not all known."""
+    where its words are not all known: the `loose` ones may be others, more or none. `piped` are
+    those that read a pipe, `inputs` what is fed to a command here."""
 
     commands: tuple[Words, ...]
     targets: tuple[str, ...] = ()
     certain: bool = True
     followed: bool = True
+    loose: frozenset[str] = frozenset()
+    piped: tuple[Words, ...] = ()
+    inputs: tuple[tuple[Words, str], ...] = ()
 
 
 @lru_cache(256)
@@ -60,7 +69,8 @@ def read_command(text: str) -> Reading:
     reader = _Reader()
     reader.read(text, 0)
     commands, targets = tuple(reader.commands), tuple(reader.targets)
-    return Reading(commands, targets, reader.certain, reader.followed)
+    fed = frozenset(reader.loose), tuple(reader.piped), tuple(reader.inputs)
+    return Reading(commands, targets, reader.certain, reader.followed, *fed)
 
 
 @dataclass
@@ -83,6 +93,7 @@ class _State:
     here: list[_HereDoc] = field(default_factory=list)
     redirect: str = ""
     globbed: bool = False  # a word may turn into an option, by the name of some file
+    piped: bool = False
     parens: int = 0
     cases: int = 0
 
@@ -93,6 +104,9 @@ class _Reader:
     def __init__(self) -> None:
         self.commands: list[Words] = []
         self.targets: list[str] = []
+        self.loose: set[str] = set()
+        self.piped: list[Words] = []
+        self.inputs: list[tuple[Words, str]] = []
         self.certain = True
         self.followed = True
 
@@ -129,6 +143,7 @@ class _Reader:
             elif match := _OPERATOR.match(text, position):
                 self._end(state, depth)
                 position = match.end()
+                state.piped = match[0] in ("|", "|&")
                 if match[0] == "\n":
                     position = self._here_docs(text, position, state, depth)
             elif char == "(":
@@ -170,8 +185,12 @@ class _Reader:
         elif state.redirect:
             self.targets.append(word)
         else:
-            state.words += expanded(raw, word)
-            state.globbed |= bool(_GLOB.match(raw))
+            words = expanded(raw, word)
+            state.words += words
+            for each in words if raw != "[[" else ():
+                if not _FIXED.fullmatch(raw if each == word else each):
+                    self.loose.add(each)
+                    state.globbed |= may_be_option(each)
         state.redirect = ""
 
     def _open(self, text: str, position: int, state: _State, depth: int) -> int:
@@ -202,12 +221,15 @@ class _Reader:
         return not state.cases
 
     def _end(self, state: _State, depth: int, *, named: bool = True) -> None:
-        words, fed, globbed = state.words, state.fed, state.globbed
+        words, fed, globbed, piped = state.words, state.fed, state.globbed, state.piped
         state.words, state.fed, state.redirect, state.globbed = [], [], "", False
         if not words:
             return
+        state.piped = False
         command = tuple(words)
         self.commands.append(command)
+        self.piped += [command] if piped else []
+        self.inputs += [(command, each) for each in fed]
         if command[0] in KEYWORDS or ASSIGNMENT.match(command[0]):
             self.certain = False
         for word in command:
@@ -244,6 +266,7 @@ class _Reader:
             else:
                 self._lose()
             body = text[start:last]
+            self.inputs.append((tuple(here.words), body))
             if runs_its_input(tuple(here.words)):
                 self.read(body, depth + 1)
             elif not here.quoted:

@@ -14,7 +14,7 @@ from .commands import read_command
 from .destructive import destruction, names_destruction
 from .names import is_secret_name, is_steering_name
 from .reach import reaches_out
-from .rules import Rule, Rules, may_run, permits, restricts
+from .rules import Rule, Rules, may_become_one, may_run, permits, restricts
 from .subjects import Subject
 
 Mode = Literal["ask", "accept-edits", "plan", "yolo"]
@@ -74,7 +74,9 @@ class Gate:
             return _ALLOW if subject.grant_key in grants else _ASK
         if self.mode == "yolo" and self.yolo:
             return _ALLOW
-        if restricts(self.rules.ask, subject):
+        if restricts(self.rules.ask, subject) or (
+            subject.access == "shell" and may_become_one(self.rules.ask, subject)
+        ):
             return _ASK
         if permits(self._allow_rules(subject), subject) or subject.grant_key in grants:
             return _ALLOW
@@ -83,6 +85,10 @@ class Gate:
     def lets_read(self, grants: Collection[str], path: str) -> bool:
         """Whether a file may be read without asking, so that its lines may be told."""
         return self.decide(Subject("read_file", "read", (path,)), grants).verdict == "allow"
+
+    def denies_reading(self, path: str) -> bool:
+        """Whether a file may not be read at all, so that nothing it holds may be told."""
+        return bool(self._denied(Subject("read_file", "read", (path,))))
 
     def _allow_rules(self, subject: Subject) -> Iterable[Rule]:
         if self.yolo or subject.access not in ("shell", "kernel"):
@@ -104,6 +110,7 @@ class Gate:
         followed."""
         return subject.access == "shell" and (
             may_run(self.rules.deny, subject)
+            or may_become_one(self.rules.deny, subject)
             or any(
                 (any(rule.names(subject) for rule in self.rules.deny) or names_destruction(text))
                 and not read_command(text).followed

@@ -76,6 +76,12 @@ _GIT_RUNS = re.compile(
 )
 _GIT_SCRIPT = re.compile(r"-x|--exec|--[a-z]+-filter")
 _UNKNOWN = re.compile(r"[$`*?\[\]{}]")
+# One program under several names.
+_VERSIONED = re.compile(
+    r"(i?python|pypy|pip|node|ruby|gem|perl|lua|php|tclsh|easy_install|gcc|clang|bash|java)"
+    r"(?:js|-?\d[\d.]*)"
+)
+_HYPHENATED = re.compile(r"(git|docker)-([a-z][a-z-]*)")
 _DEPTH = 8
 PYTHON = re.compile(r"(?:i?python|pypy)[\d.]*")
 
@@ -88,7 +94,28 @@ def name_of(word: str) -> str:
 def expanded(raw: str, word: str) -> list[str]:
     """The words that a braced word stands for; itself where it has no plain braces."""
     match = _BRACES.fullmatch(raw)
-    return [match[1] + each + match[3] for each in match[2].split(",")] if match else [word]
+    if not match:
+        return [word]
+    return [made for each in match[2].split(",") if (made := match[1] + each + match[3])]
+
+
+def may_become(loose: str, word: str) -> bool:
+    """Whether a word with an expansion in it may come to be this one: it keeps what stands before
+    and, where it names files, behind."""
+    start = _UNKNOWN.search(loose)
+    before = loose[: start.start()] if start else loose
+    behind = "" if set("$`{") & set(loose) else re.split(r"[*?\]]", loose)[-1]
+    return word.startswith(before) and word.endswith(behind)
+
+
+def may_be_option(loose: str) -> bool:
+    """Whether a word with an expansion in it may come to be an option."""
+    return loose.startswith("-") or _UNKNOWN.match(loose) is not None
+
+
+def may_be_flag(loose: str) -> bool:
+    """The same, for an option that takes no value: so none that a file's ending stands behind."""
+    return may_be_option(loose) and ("." not in loose or bool(set("$`{") & set(loose)))
 
 
 def is_known(words: Words) -> bool:
@@ -144,6 +171,17 @@ def with_modules(forms: list[Words]) -> list[Words]:
     return forms + [
         module for form in forms if form for module in [module_of(form)] if module and module[0]
     ]
+
+
+def plain(form: Words) -> Words:
+    """A command by its usual name: `pip3.12` is `pip`, `docker-compose up` is `docker compose up`,
+    and `/usr/lib/git-core/git-push` is `git push`."""
+    name = name_of(form[0])
+    if found := _VERSIONED.fullmatch(name):
+        return (found[1], *form[1:])
+    if found := _HYPHENATED.fullmatch(name):
+        return (found[1], found[2], *form[1:])
+    return (name, *form[1:])
 
 
 def module_of(form: Words) -> Words:

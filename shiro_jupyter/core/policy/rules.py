@@ -17,7 +17,19 @@ from typing import get_args
 from ..errors import SettingsError
 from .commands import read_command
 from .globs import path_glob, text_glob
-from .launchers import ASSIGNMENT, KEYWORDS, Words, fed, launched, name_of, unwrapped, with_modules
+from .launchers import (
+    ASSIGNMENT,
+    KEYWORDS,
+    Words,
+    fed,
+    launched,
+    may_be_flag,
+    may_become,
+    name_of,
+    plain,
+    unwrapped,
+    with_modules,
+)
 from .lookers import does_more
 from .subjects import Access, Subject
 
@@ -149,8 +161,7 @@ def _command_fits(pattern: str, text: str, access: Access) -> bool:
         return False
     for words in read_command(text).commands:
         for form in filter(None, with_modules(unwrapped(words))):
-            named = (name_of(form[0]), *form[1:])
-            if fits(" ".join(form)) or _fits_in_any_order(pattern, named):
+            if fits(" ".join(form)) or _fits_in_any_order(pattern, plain(form)):
                 return True
     return False
 
@@ -158,7 +169,7 @@ def _command_fits(pattern: str, text: str, access: Access) -> bool:
 def _fits_in_any_order(pattern: str, words: Words) -> bool:
     """`rm -rf *` fits `rm x -f -r`, and `git push *` fits `git -C . push`: the flags of the
     pattern stand somewhere, the other words as they are written."""
-    wanted, given = tuple(pattern.split()), _without_global_options(words)
+    wanted, given = plain(tuple(pattern.split()) or ("",)), _without_global_options(words)
     bare = " ".join(word for word in wanted if not _is_flag(word))
     if not text_glob(bare)(" ".join(w for w in given if not _is_flag(w))):
         return False
@@ -167,14 +178,62 @@ def _fits_in_any_order(pattern: str, words: Words) -> bool:
 
 
 def _without_global_options(words: Words) -> Words:
-    """What stands between `git` and its command."""
+    """What stands between `git` and its command; `send-pack` is how `push` is done."""
     if words[0] != "git":
         return words
     rest = list(words[1:])
     while rest and rest[0].startswith("-"):
         if rest.pop(0) in _GIT_VALUED and rest:
             rest.pop(0)
-    return ("git", *rest)
+    return ("git", *("push" if word == "send-pack" else word for word in rest[:1]), *rest[1:])
+
+
+def may_become_one(rules: Iterable[Rule], subject: Subject) -> bool:
+    """Whether an expansion among the words of a command may make it one that a rule is about."""
+    mine = [rule for rule in rules if rule.names(subject)]
+    return bool(mine) and any(
+        _may_fit(rule.pattern, plain(form), reading.loose)
+        for reading in map(read_command, subject.texts)
+        if reading.loose
+        for words in reading.commands
+        for form in filter(None, with_modules(unwrapped(words)))
+        for rule in mine
+    )
+
+
+def _may_fit(pattern: str, words: Words, loose: frozenset[str]) -> bool:
+    """By the flags of the pattern and its other words, one behind the other; a loose word may be
+    any number of them."""
+    wanted, given = plain(tuple(pattern.split()) or ("",)), _without_global_options(words)
+    if wanted[0] not in (given[0], "*") or not loose.intersection(given):
+        return False
+    options = given[: given.index("--")] if "--" in given else given
+    free = any(word in loose and may_be_flag(word) for word in options)
+    if not free and not _flags(wanted) <= _flags(given):
+        return False
+    asked = [word for word in wanted if not _is_flag(word)]
+    places = _passed({0}, asked)
+    for word in given:
+        if word in loose:
+            runs = {at for at in places if at < len(asked) and may_become(word, asked[at])}
+            for at in range(len(asked)):
+                if at in runs and (at + 1 < len(asked) and may_become(word, asked[at + 1])):
+                    runs.add(at + 1)
+            following = places | {at + 1 for at in runs}
+        else:
+            following = {
+                at + 1 for at in places if at < len(asked) and text_glob(asked[at])(word)
+            } | (places if _is_flag(word) else set())
+        places = _passed(following | {at for at in places if asked[at : at + 1] == ["*"]}, asked)
+    return len(asked) in places
+
+
+def _passed(places: set[int], asked: list[str]) -> set[int]:
+    """With those that are reached as well, since a star stands for no word too."""
+    for at, word in enumerate(asked):
+        if word == "*" and at in places:
+            places.add(at + 1)
+    return places
 
 
 def may_run(rules: Iterable[Rule], subject: Subject) -> bool:

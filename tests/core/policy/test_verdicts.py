@@ -130,6 +130,13 @@ COMMANDS = r"""
 ---- GIT push
 ---- /usr/bin/Git.exe push
 ---- CURL.EXE x
+---- git send-pack origin
+---- git -C x send-pack origin
+---- /usr/lib/git-core/git-push origin
+---- git-push
+??-+ pip3 install x
+??-+ pip3.12 install x
+??-+ python3.11 -m pip install x
 ---- rm${IFS}-rf${IFS}build
 ---- sudo ls
 ---- python -m twine upload x
@@ -290,6 +297,52 @@ COMMANDS = r"""
 ??-? test -v 'a[$(curl x)]'
 ??-? printf -v 'a[$(curl x)]' 1
 ??-? [[ 'a[$(curl x)]' -eq 1 ]]
+# And so does one whose words may be what is denied.
+??-? x=push; git $x origin HEAD
+??-? git $(echo push) origin
+??-? git "$(echo push)"
+??-? git `echo push`
+??-? git p*
+??-? git pus?
+??-? git {$x,a}
+??-? git {push*,a}
+??-? git pu$x'sh'
+??-? git -C x $y
+??-? git $x push origin
+??-? git "$@"
+??-? for x in push; do git $x; done
+??-? f() { git "$@"; }; f push
+??-? read x <<< push; git $x
+??-? /usr/bin/git $x
+??-? timeout 5 git $x
+??-? f=-rf; rm $f build
+??-? rm "$@"
+??-? rm -r$x build
+??-? rm -r* build
+??-? rm -r $x
+??-? rm *
+??-? git ${x:-push}
+---- git {,} push
+---- {git,} push
+---- git {push,}
+---- git $'pu\x73h'
+??-? git ? push
+??-? pip $x; git $y
+??-+ git log $x
+??-+ git status $x
+??-+ git commit -m "$message"
+??-+ git add *.py
+??-+ git -C "$folder" status
+??-+ rm *.pyc
+??-+ rm build/*
+??-+ rm -r build/$x
+??-+ rm -- '*'
+??-+ rm -r -- "$folder"
+??-+ rm '$x'
+??-+ echo "$x" $(ls) *
+??-+ for f in *.csv; do wc -l "$f" > out; done
+# An ask rule too is about what a command may become.
+??-+ pip inst*
 # So does one that names what is denied, or is fed its arguments: it may be a launcher.
 ??-? ssh host 'git push'
 ??-? docker run image curl x
@@ -341,6 +394,17 @@ COMMANDS = r"""
 ??-+ find *
 ??-+ sort ?o x
 ++-+ git log '*.py'
+# A glob may come to be an option, where a file is so named.
+??-+ find . -d*
+??-+ find . -de?ete
+??-+ find . "-d"*
+??-+ sort -*
+??-+ git diff --*
+??-+ rg --*
+??-+ sed -*
+++-+ ls data/*.csv
+++-+ sort x/*.csv
+++-+ sort ./-*
 ??-+ timeout 5 sort *
 ++-+ git diff --stat
 ++-+ git log --oneline -5
