@@ -317,7 +317,8 @@ class Agent:
 
         world = self.project, self.session, self.processes, self._seen, self.emit
         may_read = partial(self.gate.lets_read, self.session.grants)
-        context = ToolContext(call.call_id, *world, output, self._ask, may_read)
+        denies = self.gate.denies_reading
+        context = ToolContext(call.call_id, *world, output, self._ask, may_read, denies)
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:
@@ -328,12 +329,12 @@ class Agent:
             summary = self.redacted(tool.summary(parameters))
             self.emit(events.ToolCalled(call.call_id, call.name, summary))
             try:
-                refusal, approved = await refusal_of(tool, parameters, context, self.gate)
+                refusal, context = await refusal_of(tool, parameters, context, self.gate)
             except asyncio.CancelledError:
                 return ToolResult("interrupted", NOT_BEGUN)
             if refusal:
                 return ToolResult("refused", refusal)
-            result = await tool.run(parameters, replace(context, approved=approved))
+            result = await tool.run(parameters, context)
             return ToolResult(result.outcome, bounded(result.text))
         except (ModelMendable, UserMendable) as error:
             return ToolResult("failed", bounded(str(error)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from . import events
@@ -18,8 +19,9 @@ NOBODY = "Nobody is there to approve this; do without it, or say what you would 
 
 async def refusal_of(
     tool: Tool[Any], parameters: Parameters, context: ToolContext, gate: Gate
-) -> tuple[str, str]:
-    """Why the call may not run, empty where it may; and the basis of what the person agreed to.
+) -> tuple[str, ToolContext]:
+    """Why the call may not run, empty where it may; and the context in which it then runs, with
+    what was judged and what the person agreed to.
 
     Judged again after a yes: the mode may be another by then, or a file not as it was shown. A call
     that may run taints the session by what it will read of others. Raises `ToolFailed` for what
@@ -30,7 +32,7 @@ async def refusal_of(
         subject = await in_thread(tool.subject, parameters, context)
         decision = gate.decide(subject, session.grants, tainted=bool(session.tainted))
         if decision.verdict == "deny":
-            return decision.reason, ""
+            return decision.reason, context
         if subject.fault:
             raise ToolFailed(subject.fault)
         approved = subject.digest == agreed
@@ -39,13 +41,15 @@ async def refusal_of(
                 session.taint(by)
             if approved and choice == events.ALLOW_SESSION:
                 session.grants.add(subject.grant_key)
-            return "", subject.basis if approved else ""
+            basis = subject.basis if approved else ""
+            return "", replace(context, approved=basis, judged=subject.texts)
         led = sorted(session.tainted) if decision.once else []
         answer = await context.ask(_question(tool, subject, context, led, again=bool(agreed)))
         if answer is None:
-            return NOBODY, ""
+            return NOBODY, context
         if answer.choice not in (events.ALLOW, events.ALLOW_SESSION):
-            return f"The person refused this call{f': {answer.words}' if answer.words else '.'}", ""
+            words = f": {answer.words}" if answer.words else "."
+            return f"The person refused this call{words}", context
         agreed, choice = subject.digest, answer.choice
 
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from shiro_jupyter.core import approvals
 from shiro_jupyter.core.events import ALLOW, ALLOW_SESSION, DENY, Answer, Question
 from shiro_jupyter.core.models.scripted import ScriptedCall, Step
 from shiro_jupyter.core.policy.gate import Gate, Mode
 from shiro_jupyter.core.policy.reach import ELSEWHERE, NETWORK
 from shiro_jupyter.core.policy.rules import Rules
+from shiro_jupyter.core.policy.subjects import Subject
+from shiro_jupyter.core.tools.shelf import tools_for
 from shiro_jupyter.core.transcript import Result
 from tests.support.agents import Stage
 
@@ -184,3 +187,91 @@ def test_what_is_to_be_read_is_asked_as_that(tmp_path: Path) -> None:
     stage = play(tmp_path, ScriptedCall("read_file", {"path": ".env"}), answers="n")
     (question,) = stage.asked
     assert (question.title, question.preview) == ("Let the model read this?", ".env")
+
+
+SECRET = "KEY = abc\nOTHER = 1\n"
+
+
+def secrets_in(root: Path) -> Path:
+    (root / "project/secrets").mkdir(parents=True)
+    for name in (".env", "secrets/k", "h"):
+        (root / "project" / name).write_text(SECRET)
+    return root / "project"
+
+
+@pytest.mark.parametrize("old", ["KEY = abc", "KEY = x", "="])
+@pytest.mark.parametrize("several", [False, True])
+def test_whether_an_edit_fits_what_may_not_be_read_is_told_to_nobody_unasked(
+    tmp_path: Path, old: str, several: bool
+) -> None:
+    project = secrets_in(tmp_path)
+    change = {"old_text": old, "new_text": "new"}
+    name, given = ("multi_edit", {"edits": [change]}) if several else ("edit_file", change)
+    tools = tools_for({"core", "edit-plus"})
+
+    def told(path: str, answers: str, gate: Gate) -> tuple[str, str]:
+        call = ScriptedCall(name, {"path": path, **given})
+        stage = play(tmp_path, call, gate=gate, answers=answers, tools=tools)
+        (result,) = (each for each in stage.session.items if isinstance(each, Result))
+        return result.outcome, result.text
+
+    assert told(".env", "n", Gate("ask")) == ("refused", "The person refused this call.")
+    if old == "KEY = abc":
+        assert told(".env", "y", Gate("ask"))[0] == "ok"
+    else:
+        outcome, text = told(".env", "y", Gate("ask"))
+        assert outcome == "failed" and f"found {'0' if 'x' in old else '2'} times" in text
+        assert (project / ".env").read_text() == SECRET
+    for mode in ("ask", "accept-edits", "yolo"):
+        gate = Gate(mode, Rules.parse(deny=["read(secrets/**)"]))  # type: ignore[arg-type]
+        outcome, text = told("secrets/k", "", gate)
+        assert outcome == "failed" and text == (
+            "The settings deny to read secrets/k, so it is not changed; do without."
+        )
+    assert (project / "secrets/k").read_text() == SECRET
+
+
+def test_a_yes_to_telling_is_none_to_the_change(tmp_path: Path) -> None:
+    """Not for a session either, should the file be another one by then."""
+    project = secrets_in(tmp_path)
+    wrong = ScriptedCall("edit_file", {"path": ".env", "old_text": "KEY=", "new_text": "x"})
+    right = ScriptedCall("edit_file", {"path": ".env", "old_text": "KEY", "new_text": "x"})
+    stage = play(tmp_path, wrong, wrong, right, answers="sn")
+    assert stage.outcomes() == ["failed", "failed", "refused"]
+    assert "telling why a change of .env" in stage.asked[0].grant
+    assert stage.asked[0].title.startswith("Let the model know why it cannot change .env so?")
+    assert "found 0 times" in stage.asked[0].preview and "KEY=" in stage.asked[0].preview
+    assert (project / ".env").read_text() == SECRET
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_file", {"path": "h"}),
+        ("read_many_files", {"files": ["h"]}),
+        ("edit_file", {"path": "h", "old_text": "KEY", "new_text": "x"}),
+        ("write_file", {"path": "h", "content": "x"}),
+    ],
+)
+def test_what_is_opened_is_what_was_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
+) -> None:
+    project = secrets_in(tmp_path)
+    real = approvals.taint_of
+
+    def swapped(subject: Subject, allowed: Any) -> str:
+        if subject.texts == ("h",) and not (project / "h").is_symlink():
+            (project / "h").unlink()
+            (project / "h").symlink_to(".env")
+        return real(subject, allowed)
+
+    if tool == "write_file":
+        (project / "h").write_text("")
+    monkeypatch.setattr(approvals, "taint_of", swapped)
+    tools = tools_for({"core", "edit-plus"})
+    call = ScriptedCall(tool, arguments)
+    stage = play(tmp_path, call, gate=Gate("accept-edits"), tools=tools)
+    (result,) = (each for each in stage.session.items if isinstance(each, Result))
+    assert (project / "h").is_symlink() and (project / ".env").read_text() == SECRET
+    assert "h leads elsewhere than when this call was judged" in result.text
+    assert "abc" not in result.text

@@ -6,19 +6,21 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import cleandoc
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..errors import InvalidArguments
+from ..errors import InvalidArguments, PathRefused
 from ..events import Answer, Event, Question
 from ..models.base import ToolSpec
 from ..policy.subjects import Access, Subject
 from ..sessions.session import Session
 from ..transcript import Outcome
 from ..workspace.output import HeadAndTail
+from ..workspace.paths import resolve, shown
 from ..workspace.processes import Processes
 from ..workspace.project import Project
 from ..workspace.seen import Seen
@@ -50,8 +52,9 @@ class ToolResult:
 @dataclass(frozen=True)
 class ToolContext:
     """All that a running call may touch. `output` shows text as it comes; `may_read` says whether
-    a file, by the name that rules match, may be read without asking; `approved` is the basis of
-    what a person agreed to, empty where nobody was asked."""
+    a file, by the name that rules match, may be read without asking, and `denies_reading` whether
+    never; `approved` is the basis of what a person agreed to, empty where nobody was asked;
+    `judged` are the texts that were, None before; `kept` is what a call has made by then."""
 
     call_id: str
     project: Project
@@ -62,7 +65,20 @@ class ToolContext:
     output: Callable[[str], None]
     ask: Callable[[Question], Awaitable[Answer | None]]
     may_read: Callable[[str], bool] = lambda name: True
+    denies_reading: Callable[[str], bool] = lambda name: False
     approved: str = ""
+    judged: tuple[str, ...] | None = None
+    kept: dict[str, object] = field(default_factory=dict)
+
+    def resolved(self, given: str, how: Callable[[Project, str], Path] = resolve) -> Path:
+        """The real path of what the model wrote. Raises `PathRefused` where that is not one that
+        was judged: a link has been put there since."""
+        path = how(self.project, given)
+        if self.judged is not None and shown(self.project, path) not in self.judged:
+            raise PathRefused(
+                f"{given} leads elsewhere than when this call was judged; call again."
+            )
+        return path
 
 
 class Tool(ABC, Generic[P]):

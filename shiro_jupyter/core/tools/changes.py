@@ -75,12 +75,17 @@ class FileTool(Tool[P]):
     def subject(self, parameters: P, context: ToolContext) -> Subject:
         """With a fault in place of a preview where the change cannot be made. Blocks."""
         path = resolve_target(context.project, parameters.path)
+        name = shown(context.project, path)
+        context.kept.pop("refused", None)
         try:
-            change = self._plan(path, parameters, context)
-        except ToolFailed as error:
-            name = shown(context.project, path)
+            return self._subject(self._plan(path, parameters, context), name)
+        except EditRefused as error:
+            if not context.may_read(name):
+                context.kept["refused"] = error
+                return self._telling(name, parameters, error)
             return Subject(self.name, self.access, (name,), fault=str(error))
-        return self._subject(change, shown(context.project, path))
+        except ToolFailed as error:
+            return Subject(self.name, self.access, (name,), fault=str(error))
 
     async def run(self, parameters: P, context: ToolContext) -> ToolResult:
         return await in_thread(self._write, parameters, context)
@@ -100,29 +105,56 @@ class FileTool(Tool[P]):
             basis=change.basis,
         )
 
+    def _telling(self, name: str, parameters: P, error: EditRefused) -> Subject:
+        """That an edit fits, or how often, tells what a file holds: of one that may not be read
+        without asking, this too is asked."""
+        told, asked = printable(name), parameters.model_dump_json(exclude={"path"})
+        return Subject(
+            self.name,
+            self.access,
+            (name,),
+            preview=bounded(f"{error}\n{asked}"),
+            title=f"Let the model know why it cannot change {told} so? It learns what that holds.",
+            grant=f"\0{name}",
+            grant_label=f"telling why a change of {told} by {self.name} cannot be made",
+        )
+
     def _plan(self, path: Path, parameters: P, context: ToolContext) -> Change:
-        """What would be done now. Raises `ToolFailed`, which shows lines of the file only where
-        it may be read."""
+        """What would be done now. Raises `ToolFailed`; it is `EditRefused` where that depends on
+        what the file holds, and shows lines only where it may be read."""
         name = printable(shown(context.project, path))
+        if os.path.lexists(path) and context.denies_reading(shown(context.project, path)):
+            raise ToolFailed(f"The settings deny to read {name}, so it is not changed; do without.")
         if path.suffix.lower() == ".ipynb":
             raise ToolFailed(
                 f"{name} is a notebook, which its editor would overwrite or take for broken; let "
                 "the person change its cells, or do it by code with nbformat while it is closed."
             )
         before = self._before(path, name, context)
+        kind: type[ToolFailed] = ToolFailed
         try:
             if before is not None:
                 self.refuse(path, before, context)
-            made = rewritten(before or b"", lambda text: self.changed(parameters, text))
-            if before == made[2]:
-                raise EditRefused("it would stay as it is; nothing was changed.")
+            kind = EditRefused  # from here on it is what the file holds that decides
+            return self._change(path, before, parameters, context)
         except EditRefused as error:
             told = [f"{name}: {error}"]
             if error.excerpt and context.may_read(shown(context.project, path)):
                 told.append(error.excerpt)
-            raise ToolFailed("\n".join(told)) from None
-        old, new, after = made
-        return Change(path, before, after, old, new)
+            raise kind("\n".join(told)) from None
+
+    def _change(
+        self, path: Path, before: bytes | None, parameters: P, context: ToolContext
+    ) -> Change:
+        """Made once, though it is asked for when it is judged, and before and under the lock."""
+        known = context.kept.get("change")
+        if isinstance(known, Change) and (known.path, known.before) == (path, before):
+            return known
+        old, new, after = rewritten(before or b"", lambda text: self.changed(parameters, text))
+        if before == after:
+            raise EditRefused("it would stay as it is; nothing was changed.")
+        context.kept["change"] = change = Change(path, before, after, old, new)
+        return change
 
     def _before(self, path: Path, name: str, context: ToolContext) -> bytes | None:
         if not os.path.lexists(path):
@@ -145,8 +177,10 @@ class FileTool(Tool[P]):
         return data
 
     def _write(self, parameters: P, context: ToolContext) -> ToolResult:
-        path = resolve_target(context.project, parameters.path)
+        path = context.resolved(parameters.path, resolve_target)
         name = printable(shown(context.project, path))
+        if isinstance(refused := context.kept.get("refused"), EditRefused):
+            raise refused  # nobody agreed to the change itself, should it be possible by now
 
         def attempt() -> Change | None:
             change = self._plan(path, parameters, context)

@@ -113,7 +113,7 @@ def _told(parameters: ReadFileParameters, context: ToolContext) -> str:
 def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -> Reading:
     """Blocks. Of a larger file the beginning is looked at, one of so many parts of `BYTES`."""
     most = BYTES // parts
-    path = resolve(context.project, parameters.path)
+    path = context.resolved(parameters.path)
     name = printable(shown(context.project, path))
     with open_regular(context.project, path) as stream:
         try:

@@ -108,14 +108,17 @@ def test_what_cannot_be_made_is_no_question_and_no_write(
 
 def test_lines_of_a_file_that_may_not_be_read_are_not_told(bench: Bench) -> None:
     (bench.root / ".env").write_text("KEY = abc\n")
-    closed = replace(bench.context, may_read=lambda name: name != ".env")
+    closed, other = (replace(bench.context, may_read=lambda name: name != ".env") for _ in range(2))
     wrong, right = (
         EditFile.parameters(path=".env", old_text=old, new_text="NAME") for old in ("KEY=", "KEY")
     )
     assert "abc" in EditFile().subject(wrong, bench.context).fault
-    fault = EditFile().subject(wrong, closed).fault
-    assert "found 0 times" in fault and "abc" not in fault
-    assert EditFile()._write(right, closed).text == ("Changed .env: 1 line added, 1 line removed.")
+    asked = EditFile().subject(wrong, closed)
+    assert "found 0 times" in asked.preview and "abc" not in asked.preview and not asked.fault
+    with pytest.raises(ToolFailed, match="found 0 times") as refused:
+        EditFile()._write(wrong, closed)
+    assert "abc" not in str(refused.value)
+    assert EditFile()._write(right, other).text == ("Changed .env: 1 line added, 1 line removed.")
 
 
 def test_a_file_changed_since_it_was_read_is_refused_with_what_changed(bench: Bench) -> None:
