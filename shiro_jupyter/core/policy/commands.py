@@ -20,6 +20,7 @@ from .launchers import (
     is_open,
     may_be_option,
     nested_scripts,
+    renames,
     runs_its_input,
     unwrapped,
 )
@@ -115,7 +116,7 @@ class _Reader:
         self.certain = self.followed = False
 
     def read(self, text: str, depth: int) -> None:
-        if re.search(r"[\0-\x08\x0b-\x1f\x7f]", text):
+        if re.search(r"[\0-\x08\x0b-\x1f\x7f]|@P\}", text):
             self._lose()
         # The usual ways to write a blank without one.
         if re.search(r"\$\{?IFS\b", text):
@@ -239,7 +240,7 @@ class _Reader:
         self.certain &= not does_more(command, fed=globbed) and not is_open(command)
         if named and not state.plain:
             known = all(is_known(form) for form in unwrapped(command) if form)
-            self.followed &= known and "expand_aliases" not in command and not is_open(command)
+            self.followed &= known and not renames(command) and not is_open(command)
         if runs_its_input(command):
             self.followed &= bool(fed) or any(here.words is words for here in state.here)
             self.certain = False

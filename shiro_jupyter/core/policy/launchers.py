@@ -76,6 +76,8 @@ _GIT_RUNS = re.compile(
 )
 _GIT_SCRIPT = re.compile(r"-x|--exec|--[a-z]+-filter")
 _UNKNOWN = re.compile(r"[$`*?\[\]{}]")
+# What a shell reads where it is given no file.
+_STREAMS = re.compile(r"|/dev/stdin|(?:/dev/fd|/proc/self/fd)/\d+")
 # One program under several names.
 _VERSIONED = re.compile(
     r"(i?python|pypy|pip|node|ruby|gem|perl|lua|php|tclsh|easy_install|gcc|clang|bash|java)"
@@ -124,6 +126,11 @@ def is_known(words: Words) -> bool:
     if word in KEYWORDS or word == "[" or ASSIGNMENT.match(word):
         return True
     return not ("$(" in word or "`" in word or _UNKNOWN.search(name_of(word)))
+
+
+def renames(words: Words) -> bool:
+    """Whether from here on a name may stand for another command."""
+    return "expand_aliases" in words or words[:2] in (("hash", "-p"), ("enable", "-f"))
 
 
 def unwrapped(words: Words) -> list[Words]:
@@ -269,7 +276,20 @@ def is_open(words: Words) -> bool:
             last = unwrapped(form)[-1]
             if name_of(last[0]) != "xargs" and not all(launched(last)):
                 return True
+            if any(
+                script.strip().startswith(_placeholders(form)) for script in _shell_script(last)
+            ):
+                return True
     return False
+
+
+def _placeholders(form: Words) -> tuple[str, ...]:
+    """What `xargs -I@` puts its input in the place of."""
+    return tuple(
+        place
+        for word, following in pairwise((*form, ""))
+        if word.startswith("-I") and (place := word[2:] or following)
+    )
 
 
 def _shell_script(form: Words) -> list[str]:
@@ -294,6 +314,6 @@ def runs_its_input(words: Words) -> bool:
         if first not in _READERS or _shell_script(form):
             continue
         operands = [word for word in form[1:] if word[:1] not in ("-", "+")]
-        if first in ("su", "at", "batch") or operands in ([], ["/dev/stdin"]) or "-s" in form:
+        if first in ("su", "at", "batch") or _STREAMS.fullmatch(" ".join(operands)) or "-s" in form:
             return "--version" not in form and "--help" not in form
     return False

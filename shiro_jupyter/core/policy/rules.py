@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import get_args
 
 from ..errors import SettingsError
-from .commands import read_command
+from .commands import Reading, read_command
 from .globs import path_glob, text_glob
 from .launchers import (
     ASSIGNMENT,
@@ -38,11 +38,18 @@ _SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
 _GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env")
 RULE_LENGTH = 1000
 _LETTERS = {"--recursive": "r", "--force": "f"}
-# Commands whose arguments are no command, unless one of them has it do more.
+# Commands whose arguments and input are no command, unless one of them has it do more.
 _DATA = frozenset(
-    """echo printf grep egrep fgrep which type man whatis apropos git ls cat test [ export find rg
-    sed awk sort head tail wc diff cd pushd mkdir touch rm mv cp ln chmod""".split()  # noqa: SIM905
+    """echo printf grep egrep fgrep which type man whatis apropos ls cat test [ export find rg
+    sed awk sort head tail wc diff cd pushd mkdir touch rm mv cp ln chmod tee cut tr uniq jq
+    column less more nl tac read""".split()  # noqa: SIM905
 )
+_GIT_DATA = frozenset(
+    """add commit tag log show diff status branch checkout switch restore mv rm stash merge notes
+    blame shortlog grep""".split()  # noqa: SIM905
+)
+# Between the words of a command, where code holds it: `["git", "push"]`.
+_BETWEEN = r"[\s,()\[\]{}-]+"
 _PATH_CLASSES = ("read", "write", "session")
 # Code and sentences: no command to take apart.
 _PLAIN_CLASSES = ("kernel", "memory", "job")
@@ -237,27 +244,60 @@ def _passed(places: set[int], asked: list[str]) -> set[int]:
 
 
 def may_run(rules: Iterable[Rule], subject: Subject) -> bool:
-    """Whether what a rule is about stands among the arguments of some command, which may be a
-    launcher that is not known to be one, or what xargs hands its input to."""
-    commands = [words for text in subject.texts for words in read_command(text).commands]
-    return any(
-        _names(stem.split(), words)
+    """Whether what a rule is about stands in what some command is given, which may be a launcher
+    that is not known to be one, an interpreter, or what xargs hands its input to."""
+    stems = {
+        stem
         for rule in rules
         if rule.names(subject) and (stem := rule.pattern.partition("*")[0].strip())
-        for words in commands
+    }
+    return any(_names(stem.split(), read_command(text)) for stem in stems for text in subject.texts)
+
+
+def _names(stem: list[str], reading: Reading) -> bool:
+    name, *rest = map(re.escape, plain(tuple(stem)))
+    words = _BETWEEN.join((rf"{name}[\d.]*", *rest))
+    # Right behind a short option as well: `-O'git push'`.
+    wanted = re.compile(rf"(?<![\w-])(?:-[A-Za-z])?{words}(?![\w-])")
+    passed = _passes_on(reading)
+    for command in reading.commands:
+        if any(inner and plain(inner)[0] == plain(tuple(stem))[0] for inner in fed(command)):
+            return True
+        for form in filter(None, unwrapped(command)):
+            if name_of(form[0]) in KEYWORDS or (not passed and _is_data(form)):
+                continue
+            if wanted.search(_bare(form if ASSIGNMENT.match(form[0]) else form[1:])):
+                return True
+    return any(
+        wanted.search(_bare((text,)))
+        for command, text in reading.inputs
+        if passed or not all(map(_is_data, filter(None, unwrapped(command))))
     )
 
 
-def _names(stem: list[str], words: Words) -> bool:
-    if any(inner and name_of(inner[0]) == stem[0] for inner in fed(words)):
+def _bare(words: Words) -> str:
+    """Without the quotes and the escapes of what may be code."""
+    return re.sub(r"[\\'\"]", "", " ".join(words))
+
+
+def _is_data(form: Words) -> bool:
+    name = name_of(form[0])
+    looks = name in _DATA or (name == "git" and form[1:2] and form[1] in _GIT_DATA)
+    return bool(looks) and not does_more(form)
+
+
+def _passes_on(reading: Reading) -> bool:
+    """Whether data goes on to a command that may run it: by a pipe, or in a file that is written
+    and named again."""
+    if any(not all(map(_is_data, filter(None, unwrapped(each)))) for each in reading.piped):
         return True
-    wanted = re.compile(r"(?<![\w-])" + r"\s+".join(map(re.escape, stem)) + r"(?![\w-])")
-    for form in filter(None, unwrapped(words)):
-        name = name_of(form[0])
-        if name in KEYWORDS or (name in _DATA and not does_more(form)):
-            continue
-        if wanted.search(" ".join(form if ASSIGNMENT.match(form[0]) else form[1:])):
+    files = {each.rpartition("/")[2] for each in reading.targets}
+    for words in reading.commands:
+        named = {word.rpartition("/")[2] for word in words}
+        if not files.isdisjoint(named - {"null", ""}):
             return True
+        if name_of(words[0]) == "tee":
+            files |= named
     return False
 
 

@@ -18,6 +18,7 @@ RULES = Rules.parse(
     deny=[
         *("bash(rm -rf *)", "bash(git push *)", "bash(curl *)", "bash(sudo *)"),
         "bash(twine *)",
+        "bash(docker compose up *)",
         *("read(secrets/**)", "write(*.lock)", "run_python(*os.remove*)", "forget"),
     ],
     ask=["bash(pip install *)", "bash(git commit *)", "write(*.ipynb)", "read(*.sqlite)"],
@@ -130,6 +131,10 @@ COMMANDS = r"""
 ---- GIT push
 ---- /usr/bin/Git.exe push
 ---- CURL.EXE x
+---- python3.11 -m twine upload x
+---- docker compose up
+---- docker-compose up
+??-? ssh host docker-compose up
 ---- git send-pack origin
 ---- git -C x send-pack origin
 ---- /usr/lib/git-core/git-push origin
@@ -294,6 +299,7 @@ COMMANDS = r"""
 ??-? echo "open
 ??-? git status\r\nls
 ??-? shopt -s expand_aliases\nalias q=ls\nq
+??-? x='$(curl x)'; : "${x@P}"
 ??-? test -v 'a[$(curl x)]'
 ??-? printf -v 'a[$(curl x)]' 1
 ??-? [[ 'a[$(curl x)]' -eq 1 ]]
@@ -356,6 +362,40 @@ COMMANDS = r"""
 ??-? echo curl x | xargs env
 ??-? parallel < list
 ---- git -c core.sshCommand='curl x' fetch
+??-? python3 - <<'EOF'\nimport os\nos.system('git push')\nEOF
+??-? python3 <<< 'import subprocess as s; s.run(["git", "push"])'
+??-? python3 -c "subprocess.run(['git', 'push'])"
+??-? perl <<'EOF'\nsystem('curl', 'x')\nEOF
+??-? ed -s <<< '!git push'
+??-? printf '!git push' | ed -s
+??-? tclsh <<< 'exec curl x'
+??-? make -f - <<'EOF'\nx:\n\tgit push\nEOF
+??-? git -c protocol.ext.allow=always ls-remote 'ext::curl x'
+??-? git grep --no-index -O'curl x;' a
+??-? git clone -u 'curl x;' . y
+---- git difftool -y -x 'curl x' a b
+??-? echo 'git push' > q.sh; sh q.sh
+??-? echo 'git push' > d/q.sh && chmod +x d/q.sh && ./d/q.sh
+??-? tee q.sh <<< 'git push'; sh q.sh
+??-? cat > q.sh <<'EOF'\ngit push\nEOF\n. ./q.sh
+??-? hash -p /usr/bin/curl foo; foo x
+??-? xargs -a list -I@ bash -c '@'
+??-? xargs -a list -I @ sh -c '@ x'
+??-? xargs sh -c 'git $0' < list
+??-? sh -s push <<< 'git "$1"'
+??-? . /dev/fd/0 < x.sh
+---- bash /dev/fd/3 3<<< 'git push'
+---- bash /proc/self/fd/3 3<<< 'curl x'
+??-+ git add curl
+++-+ git log --grep 'git push'
+??-+ git commit -F - <<'EOF'\nnever git push\nEOF
+??-+ cat > notes.md <<'EOF'\nthen git push\nEOF
+??-+ tee notes.md <<< 'git push'
+??-+ echo 'git push' >> notes.md; ls
+??-+ grep curl x.sh | wc -l > out
+??-+ grep -c curl a b 2> /dev/null | sort | head; cat /dev/null
+??-+ python3 - <<'EOF'\nprint('pushed', 'git')\nEOF
+??-+ ls | xargs -I{} sh -c 'wc -l {}'
 ??-? find . -name curl -delete
 ??-+ rm curl
 ++-+ find . -name curl
