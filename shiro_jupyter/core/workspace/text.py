@@ -24,6 +24,20 @@ _LOST = "\ufffd"
 # In these a byte that looks like ASCII may be half of a character; and a character of UTF-8.
 _MULTIBYTE = ("cp932", "gb18030", "cp949", "big5", "euc_jp")
 _UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+# Where a text says how it is stored: Python and editors in its first two lines, XML, HTML.
+_REMARK = rb"[ \t\f]*(?:#|//|;|%|/\*|<!--|--)[^\r\n]*?"
+_STATED = (
+    re.compile(
+        rb"\A(?:(?:%b|[ \t\f]*)(?:\r\n?|\n))??%bcoding[:=][ \t]*([-\w.]+)" % (_REMARK, _REMARK)
+    ),
+    re.compile(rb"\A\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([-\w.]+)"),
+    re.compile(rb"<meta\s[^>]{0,200}?charset\s*=\s*[\"']?\s*([-\w.]+)", re.IGNORECASE),
+)
+_STATED_IN = 1024  # bytes
+_LINE_END = re.compile("-(unix|dos|mac)$")  # what Emacs adds
+_ESCAPED = re.compile(
+    rb"\x1b\$[@-D()*+]"
+)  # ISO 2022: from here on ASCII bytes are other characters
 _WRITE = "write the characters themselves."
 _CONVERT = "convert the file to UTF-8 first, if its owner agrees."
 # Parts of character classes: what `str.isprintable` takes for printable and nobody sees. Fillers
@@ -57,15 +71,15 @@ def decode(data: bytes) -> Text | None:
             return _decode_marked(data[len(mark) :], encoding, mark)
     if is_binary(data):
         return None
-    try:
+    stated = _stated(data)
+    if stated and (text := _decode_stated(data, stated)):
+        return text
+    with suppress(UnicodeDecodeError):
         return Text(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        pass
+    not_so = f"Not {stated}, as it states" if stated else "Not UTF-8"
     for encoding in ("cp1252", "latin-1"):
-        try:
-            return Text(data.decode(encoding), encoding, note=f"Not UTF-8; read as {encoding}.")
-        except UnicodeDecodeError:
-            continue
+        with suppress(UnicodeDecodeError):
+            return Text(data.decode(encoding), encoding, note=f"{not_so}; read as {encoding}.")
     return None
 
 
@@ -85,7 +99,11 @@ def rewritten(data: bytes, change: Callable[[str], str]) -> tuple[str, str, byte
     if old is None or old.lossy:
         what = "a damaged text" if old else "no text"
         raise EditRefused(f"it is {what}; change its bytes by code, if at all.")
+    if old.encoding == "utf-8" and not old.mark and _ESCAPED.search(data):
+        raise EditRefused(f"it is in an encoding of ISO 2022; {_CONVERT}")
     new = change(old.text)
+    if not data:
+        old = Text("", _stated(new.encode(errors="replace")) or "utf-8")
     if new.count(_LOST) > old.text.count(_LOST):
         raise EditRefused(f"the new text holds U+FFFD, which stands for a lost character; {_WRITE}")
     try:
@@ -105,9 +123,40 @@ def rewritten(data: bytes, change: Callable[[str], str]) -> tuple[str, str, byte
             f"{_CONVERT}"
         )
     again = decode(changed)
-    if again is None or again.text != new:
-        raise EditRefused("it would then be read as another text, or as none; leave out controls.")
+    if again is None or again.text != new or (again.note and not old.note):
+        raise EditRefused(
+            "it would then be read as another text, or as none; leave out "
+            "controls, and state the encoding it has."
+        )
     return old.text, new, changed
+
+
+def _stated(data: bytes) -> str:
+    """The encoding that a text says it has, by Python's name; empty where it says none that is
+    known and extends ASCII, in which that was said."""
+    head = data[:_STATED_IN]
+    said = next(filter(None, (each.search(head) for each in _STATED)), None)
+    if not said:
+        return ""
+    name = _LINE_END.sub("", said[1].decode("ascii", "replace").lower().replace("_", "-"))
+    with suppress(LookupError, UnicodeError):
+        codec = codecs.lookup(name)
+        if said[0].decode(codec.name) == said[0].decode("ascii", "replace"):
+            return codec.name.removesuffix("-sig")
+    return ""
+
+
+def _decode_stated(data: bytes, encoding: str) -> Text | None:
+    """None where it is not what it says. Where other bytes would say the same, it cannot be written
+    back as it was."""
+    try:
+        text = data.decode(encoding)
+        if text.encode(encoding) == data:
+            return Text(text, encoding)
+    except UnicodeError:
+        return None
+    note = f"Read as {encoding}, as it states; some of its characters are stored in an unusual way."
+    return Text(text, encoding, note=note, lossy=True)
 
 
 def _readings(data: bytes, text: Text) -> Iterator[tuple[str, str]]:

@@ -138,3 +138,86 @@ def test_the_bytes_before_what_is_added_stay_or_all_of_them_do(data: bytes, new:
     except EditRefused:
         return
     assert text == old + new and changed.startswith(data) and "\ufffd" not in new
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ("# -*- coding: latin-1 -*-\n", "iso8859-1"),
+        ("#!/usr/bin/python\r\n# vim: set fileencoding=latin1 :\r\n", "iso8859-1"),
+        ("\n# coding: cp1251-unix\n", "cp1251"),
+        ("# coding: shift_jis\n# coding: cp1251\n", "shift_jis"),
+        ("// -*- coding: euc-jp -*-\n", "euc_jp"),
+        ('<?xml version="1.0" encoding="ISO-8859-15"?>\n', "iso8859-15"),
+        ("<!doctype html>\n<html><head>\n<META charset='gb2312'>\n", "gb2312"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">\n', "koi8-r"),
+        ("# coding: iso-2022-jp\n", "iso2022_jp"),
+    ],
+)
+def test_the_encoding_that_a_text_states_decides(head: str, encoding: str) -> None:
+    words = "\u65e5\u672c" if "j" in encoding or "gb" in encoding else "\xe9\u20ac\u043f"
+    words = words.encode(encoding, "ignore").decode(encoding)
+    data = f"{head}x = '{words}'\n".encode(encoding)
+    text = decode(data)
+    assert text and text.encoding == encoding and words in text.text and not text.note
+    old, new, changed = rewritten(data, lambda text: text.replace("x = ", f"{words[0]} = "))
+    assert old.replace("x = ", f"{words[0]} = ") == new and changed == new.encode(encoding)
+    with pytest.raises(EditRefused, match=f"stored as {encoding}, which has no"):
+        rewritten(data, lambda old: f"{old}\U0001f600")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "x = 1\n# coding: latin-1\n\xe9".encode(),
+        "\n\n# coding: latin-1\n\xe9".encode(),
+        "# coding: no-such\n\xe9".encode(),
+        "# coding: utf-16\n\xe9".encode(),
+        "# coding: hex\n\xe9".encode(),
+        "say coding: latin-1\n\xe9".encode(),
+        b"\xef\xbb\xbf# coding: latin-1\n\xc3\xa9",
+        "# coding: utf-8-sig\n\xe9".encode(),
+    ],
+)
+def test_what_states_no_encoding_that_can_be_is_utf_8(data: bytes) -> None:
+    text = decode(data)
+    assert text and text.encoding == "utf-8" and text.text.endswith("\xe9")
+
+
+def test_what_is_not_as_it_states_is_told_and_its_change_must_be_certain() -> None:
+    text = decode(b"# coding: utf-8\n\xe9\n")
+    assert text and text.note == "Not utf-8, as it states; read as cp1252."
+    odd = b"# coding: cp932\n\xfa\x4a\n"  # two ways to store one character
+    text = decode(odd)
+    assert text and text.lossy and "unusual" in text.note
+    with pytest.raises(EditRefused, match="damaged"):
+        rewritten(odd, str.upper)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# coding: latin-1\n\xe9".encode("latin-1"), "# coding: utf-8\n\xe9"),
+        ("# coding: x\n\xe9".encode(), "# coding: latin-1\n\xe9"),
+    ],
+)
+def test_a_statement_that_would_be_false_is_refused(before: bytes, after: str) -> None:
+    with pytest.raises(EditRefused, match="state the encoding it has"):
+        rewritten(before, lambda text: after)
+
+
+def test_a_new_text_is_stored_as_it_states() -> None:
+    new = "# coding: latin-1\n\xe9\n"
+    assert rewritten(b"", lambda text: new)[2] == new.encode("latin-1")
+    guessed = b"x = '\xe9'\n"  # to state what was guessed is how it becomes certain
+    assert rewritten(guessed, lambda text: f"# coding: latin-1\n{text}")[2] == (
+        b"# coding: latin-1\n" + guessed
+    )
+
+
+@pytest.mark.parametrize("codec", ["iso2022_jp", "iso2022_jp_2"])
+def test_escaped_characters_are_not_taken_for_ascii(codec: str) -> None:
+    with pytest.raises(EditRefused, match="ISO 2022"):
+        rewritten("\u65e5\u672c one\n".encode(codec), lambda text: text.replace("one", "two"))
+    reset = b"\x1b(B\x1b[m done\n"  # what terminals are told
+    assert rewritten(reset, lambda text: text.replace("done", "ok"))[2] == b"\x1b(B\x1b[m ok\n"
