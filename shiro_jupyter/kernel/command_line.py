@@ -66,6 +66,12 @@ def _think(line: CommandLine, value: str) -> CommandLine:
     return replace(line, think=value)  # type: ignore[arg-type]
 
 
+def _mode(line: CommandLine, mode: Literal["plan", "yolo"]) -> CommandLine:
+    if line.mode not in ("", mode):
+        raise UsageError("--plan and --yolo contradict each other; give one of them.")
+    return replace(line, mode=mode)
+
+
 FLAGS = (
     Flag(("-m", "--model"), "NAME", "use this model from now on", lambda c, v: replace(c, model=v)),
     Flag(
@@ -83,12 +89,12 @@ FLAGS = (
         "go on with this session (the start of its id will do)",
         lambda c, v: replace(c, resume=v),
     ),
-    Flag(("--plan",), "", "look and plan, change nothing", lambda c, v: replace(c, mode="plan")),
+    Flag(("--plan",), "", "look and plan, change nothing", lambda c, v: _mode(c, "plan")),
     Flag(
         ("--yolo",),
         "",
         "allow without asking; deny rules still hold",
-        lambda c, v: replace(c, mode="yolo"),
+        lambda c, v: _mode(c, "yolo"),
     ),
     Flag(("--no-memory",), "", "a session without memory", lambda c, v: replace(c, memory=False)),
     Flag(("--think",), "|".join(THINK_LEVELS), "how much the model reasons", _think),

@@ -53,9 +53,7 @@ from .pages import Pages
 from .person import Person
 from .pictures import Pictures
 from .session_memory import SessionMemory
-from .tools.inspect_variable import InspectVariable
-from .tools.list_variables import ListVariables
-from .tools.run_python import RunPython
+from .tools import kernel_tools, with_unknown_rules
 
 TICK_SECONDS = 0.1
 NO_MAIN = (
@@ -134,17 +132,17 @@ class Services:
 
     def settings(self, **flags: object) -> Loaded:
         """The settings as they are now; these flags hold for one turn. Raises `SettingsError`."""
-        return Settings.load(
+        loaded = Settings.load(
             environ=self.environ,
             folders=self.folders,
             project=self.project,
             flags={**self.flags, **flags},
             stored_key=self.models.keys.stored,
         )
+        return with_unknown_rules(loaded)
 
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
-        namespace = self.namespace(loaded)
-        kernel = (ListVariables(namespace), InspectVariable(namespace), RunPython(self.live))
+        kernel = kernel_tools(self.namespace(loaded), self.live)
         memory = self.remembered.tools(loaded.settings.memory)
         return tools_for(loaded.settings.tool_sets, (*memory, *kernel))
 

@@ -63,6 +63,8 @@ def test_some_prompts_begin_with_a_dash(text: str) -> None:
         ("--modle x y", "did you mean --model?"),
         ("-m", "-m needs a value: -m NAME."),
         ("--plan=yes x", "--plan takes no value."),
+        ("--plan --yolo x", "--plan and --yolo contradict each other; give one of them."),
+        ("--yolo -q --plan x", "--plan and --yolo contradict each other; give one of them."),
         ("--think much x", "off, low, medium, high"),
         ("-x why", "goes after --"),
     ],

@@ -91,6 +91,16 @@ def test_status_says_what_is_in_force(kernel: Kernel) -> None:
     assert "plan it" in told
 
 
+def test_a_rule_that_names_no_tool_is_told_once_and_in_the_status(kernel: Kernel) -> None:
+    config = kernel.folder / ".shiro" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text('deny = ["bahs(rm *)"]')
+    said = "The rule bahs(rm *) names no tool and no access class, so it does nothing"
+    told = [ask(kernel, f"%shiro {what}").count(said) for what in ("hello", "hello", "/status")]
+    config.unlink()
+    assert told == [1, 0, 1]
+
+
 def test_a_mode_holds_from_then_on_and_a_flag_for_one_turn(kernel: Kernel) -> None:
     assert "refused" in ask(kernel, "%shiro --plan run it")
     assert "ran\n" in ask(kernel, "%shiro run it", "y")

@@ -98,12 +98,14 @@ class Rules:
         known = [*tools, *get_args(Access)]
         said = []
         for rule in (*self.deny, *self.ask, *self.allow):
-            if any(fnmatchcase(name, rule.name) for name in known):
+            if rule.name.startswith("mcp__") or any(fnmatchcase(name, rule.name) for name in known):
                 continue
             near = difflib.get_close_matches(rule.name, known, 1)
-            hint = f" did you mean {near[0]}?" if near else ""
-            said.append(f"The rule {rule} names no tool and no access class;{hint}")
-        return [sentence.rstrip(";") for sentence in said]
+            hint = f"did you mean {near[0]}?" if near else "name one, such as bash or write."
+            said.append(
+                f"The rule {rule} names no tool and no access class, so it does nothing; {hint}"
+            )
+        return said
 
 
 def restricts(rules: Iterable[Rule], subject: Subject) -> Rule | None:

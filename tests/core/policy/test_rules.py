@@ -181,9 +181,11 @@ def test_a_subject_without_texts_is_never_allowed_by_a_pattern() -> None:
 
 
 def test_rules_that_name_nothing_are_told() -> None:
-    rules = Rules.parse(deny=["bahs(rm *)", "read(x)"], ask=["mcp__*"], allow=["bash"])
-    assert rules.unknown(["bash", "read_file", "mcp__a__b"]) == [
-        "The rule bahs(rm *) names no tool and no access class; did you mean bash?"
+    rules = Rules.parse(deny=["bahs(rm *)", "read(x)"], ask=["mcp__a__*", "zzz"], allow=["bash"])
+    said = "names no tool and no access class, so it does nothing"
+    assert rules.unknown(["bash", "read_file"]) == [
+        f"The rule bahs(rm *) {said}; did you mean bash?",
+        f"The rule zzz(*) {said}; name one, such as bash or write.",
     ]
 
 
