@@ -18,6 +18,8 @@ from tests.support.programs import where
 
 EXAMPLES = int(os.environ.get("SHIRO_TEST_EXAMPLES", "100"))
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1")
+# Beside it a control character makes no file a binary one.
+LONG = "a line that is read\n"
 # What differs most between the two: case beyond ASCII, marks, other blanks and digits, line ends.
 LETTERS = "aAkKsSiIxé̈²ßſıİK١_-. \t\x1c\x0b\r\u2028\u00a0"
 PIECES = st.sampled_from(
@@ -103,3 +105,33 @@ def test_what_no_line_holds_is_left_to_the_matcher() -> None:
 )
 def test_a_pattern_is_quick_that_no_text_makes_slow(pattern: str, quick: bool) -> None:
     assert narrowed(pattern, 0)[1] == quick
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "data"),
+    [
+        *(("s", re.I, "ſ"), ("k", re.I, "K"), ("i", re.I, "İ"), ("i", re.I, "ı")),
+        *(("ſ", re.I, "S"), ("[ſ]", re.I, "s"), ("[K]", re.I, "k"), ("[a-z]", re.I, "ſ")),
+        *(
+            (r"^[^\s]$", re.A, f"{LONG}\x1c"),
+            (r"^\S$", re.A, f"{LONG}\x1c"),
+            (r"^\s$", 0, f"{LONG}\x1c"),
+            (r"\d", 0, "١"),
+        ),
+        *(("^a", 0, "x\ra"), ("^a", 0, b"\xef\xbb\xbfa"), ("a$", 0, "a\r\nx"), ("^$", 0, "\r")),
+        *(("^a^b|$^", 0, "\r"), ("é", 0, b"\xe9"), ("“.", 0, b"\x93x"), (r"\w{3}", 0, "éßĳ")),
+        *(("ab", 0, "ab".encode("utf-16")), ("é", 0, "é".encode("utf-16")), ("[^a]", 0, "😀")),
+        *(
+            (r"x(?!y)\B", 0, "xz"),
+            (r"(a)b\1", 0, "aba"),
+            ("(a)?(?(1)b|c)", 0, "c"),
+            ("(?>a+)b", 0, "aab"),
+        ),
+    ],
+)
+def test_where_the_two_read_differently_nothing_is_missed(
+    tmp_path: Path, pattern: str, flags: int, data: str | bytes
+) -> None:
+    (tmp_path / "file").write_bytes(data.encode() if isinstance(data, str) else data)
+    assert list(_hits(Reader(tmp_path).read(b"file")[0], re.compile(pattern, flags)))
+    assert ripgrep(tmp_path, narrowed(pattern, flags)[0] or "") == {"file"}

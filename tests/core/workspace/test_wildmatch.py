@@ -60,6 +60,21 @@ def test_no_pattern_takes_a_time_that_grows_with_its_stars(pattern: bytes, path:
 
 
 PATTERNS = (
+    *(
+        "a ",
+        "a  ",
+        "a\\ ",
+        "a\\  ",
+        "a\\ \\ ",
+        "a\\\\ ",
+        "a \\ ",
+        " a",
+        "a\t",
+        "a\r",
+        "\\a ",
+        "a/ ",
+    ),
+    *("#a", "\\#a", "!a", "\\!a", "!", "/", "//", "a//b", " ", "\\ ", "a\0b", "a\n!a", "*\n!a"),
     *("a", "a/b", "/a", "/a/b", "a/", "*", "*/b", "a/*", "/*/b", "*.c", "a*", "*b", "a*c", "/a*c"),
     *("?", "a?c", "/a?c", "??", "/a/?", "é", "?é", "[é]", "a/??", "/a[/]c", "/a[!b]c", "/a[^x]c"),
     *(
@@ -105,6 +120,7 @@ PATTERNS = (
     *("{a,b}", "a+", "(a)", "a.c", "^a", "a$", "a|b", "[&&]", "[a||b]", "[~~a]", "[[]"),
 )
 NAMES = (
+    *("a ", "a  ", " a", "a\t", "a\r", "#a", "!a", "a \\", "a\\ "),
     *(
         "a",
         "b",
@@ -154,7 +170,7 @@ def test_every_pattern_fits_what_git_says_it_fits(tmp_path: Path) -> None:
     for number, pattern in enumerate(PATTERNS):
         folder = tmp_path / f"p{number}"
         folder.mkdir()
-        (folder / ".gitignore").write_text(f"{pattern}\n")
+        (folder / ".gitignore").write_bytes(f"{pattern}\n".encode())
         asked += [f"p{number}/{name}" for name in NAMES]
     told = subprocess.run(
         ["git", "-C", tmp_path, "check-ignore", "--no-index", "-z", "--stdin"],
