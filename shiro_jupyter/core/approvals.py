@@ -9,11 +9,13 @@ from . import events
 from .errors import ToolFailed
 from .events import Question
 from .policy.gate import Gate
+from .policy.names import is_secret_name
 from .policy.reach import taint_of
 from .policy.subjects import Subject
-from .tools.base import Parameters, Tool, ToolContext
+from .tools.base import Parameters, Tool, ToolContext, printable
 from .workspace.threads import in_thread
 
+SHOWN = 200  # letters of a name in a title
 NOBODY = "Nobody is there to approve this; do without it, or say what you would run."
 
 
@@ -58,8 +60,7 @@ def _question(
 ) -> Question:
     """`led`: what of others the session has read, so that this is asked each time. `again`: what
     the person agreed to is no more what would be done."""
-    reads = "Let the model read this?" if subject.access == "read" else f"Run {tool.name}?"
-    title = subject.title or reads
+    title = subject.title or _asks(tool, subject)
     if again:
         title += " It has changed since you allowed it: nothing was done yet, please look again."
     if led:
@@ -75,3 +76,13 @@ def _question(
         digest=subject.digest,
         grant=subject.grant_label,
     )
+
+
+def _asks(tool: Tool[Any], subject: Subject) -> str:
+    if subject.access != "read":
+        return f"Run {tool.name}?"
+    keys = [text for text in subject.texts if is_secret_name(text)]
+    if not keys:
+        return "Let the model read this?"
+    more = f" and {len(keys) - 1} more" if keys[1:] else ""
+    return f"Read {printable(keys[0])[:SHOWN]}{more}, which may hold keys?"

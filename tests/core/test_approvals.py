@@ -183,10 +183,22 @@ def test_plan_mode_that_comes_while_a_question_waits_holds_against_the_yes(
 
 def test_what_is_to_be_read_is_asked_as_that(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
-    (tmp_path / "project/.env").write_text("A=1")
-    stage = play(tmp_path, ScriptedCall("read_file", {"path": ".env"}), answers="n")
-    (question,) = stage.asked
-    assert (question.title, question.preview) == ("Let the model read this?", ".env")
+    for name in (".env", "a.pem", "a.csv"):
+        (tmp_path / "project" / name).write_text("A=1")
+    many = {"files": [{"path": name} for name in (".env", "a.csv", "a.pem")]}
+    stage = play(
+        tmp_path,
+        ScriptedCall("read_file", {"path": ".env"}),
+        ScriptedCall("read_many_files", many),
+        answers="nn",
+    )
+    one, three = stage.asked
+    assert (one.title, one.preview) == ("Read .env, which may hold keys?", ".env")
+    assert three.title == "Read .env and 1 more, which may hold keys?"
+    assert three.preview == ".env\na.csv\na.pem"
+    ask = Gate(rules=Rules.parse(ask=["read"]))
+    stage = play(tmp_path, ScriptedCall("read_file", {"path": "a.csv"}), answers="n", gate=ask)
+    assert stage.asked[0].title == "Let the model read this?"
 
 
 SECRET = "KEY = abc\nOTHER = 1\n"

@@ -9,13 +9,17 @@ from pathlib import PurePath
 SECRET_NAMES = (
     *(".env", ".envrc", ".env[._~ -]*", ".envrc[._~ -]*", "*.env", ".Renviron"),
     *(".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc", ".npmrc", ".htpasswd", ".vault-token"),
-    *(".git-credentials", "credentials", "credentials.json", "client_secret*.json"),
+    *(".git-credentials", ".git/config", "credentials", "client_secret*.json"),
+    *("credentials.json", "credentials.yaml", "credentials.yml", "credentials.toml"),
+    *("credentials.csv", "credentials.ini", "application_default_credentials.json"),
     *("service[_-]account*.json", "kaggle.json", ".databrickscfg", ".boto", ".s3cfg"),
-    *("secret.yaml", "secret.yml", "secret.json", "secret.toml"),
-    *("secrets.yaml", "secrets.yml", "secrets.json", "secrets.toml"),
+    *(".secrets", "secret.yaml", "secret.yml", "secret.json", "secret.toml", "secret.ini"),
+    *("secrets.yaml", "secrets.yml", "secrets.json", "secrets.toml", "secrets.ini"),
+    *("huggingface/token", "huggingface/stored_tokens", ".snowflake/connections.toml"),
+    *(".snowflake/config.toml", ".dbt/profiles.yml", "gh/hosts.yml", "*.tfstate", "*.tfvars"),
     *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"),
     *("*.pem", "*.p12", "*.pfx", "*.key", "*.ppk", "*.jks", "*.keystore"),
-    *(".aws", ".ssh", ".gnupg", ".kaggle", ".kube", ".docker", ".dockercfg", "gcloud"),
+    *(".aws", ".azure", ".ssh", ".gnupg", ".kaggle", ".kube", ".docker", ".dockercfg", "gcloud"),
 )
 # A copy that an editor or a person left holds the same keys.
 _COPY = r"(?:[~#]|\.(?:bak|old|orig|save|sw[op]))?\s*"
@@ -27,11 +31,27 @@ def _glob(name: str) -> str:
 
 
 _SECRET = re.compile(
-    rf"(?:^|/)[.#]{{0,2}}(?:{'|'.join(map(_glob, SECRET_NAMES))}){_COPY}(?:/|$)", re.IGNORECASE
+    rf"(?:^|/)\s*+[.#]{{0,2}}(?:{'|'.join(map(_glob, SECRET_NAMES))}){_COPY}(?:/|$)", re.IGNORECASE
 )
-# Files that steer git, our own limits, or the person's other tools: no automatic edit.
+# Files that steer git, shells, the start of Python, editors, what builds and tests on its own,
+# other agents and our own limits: no automatic edit. Code of the project is none of them.
+STEERING_NAMES = (
+    *(".git", ".gitattributes", ".gitmodules", ".gitconfig", ".husky", ".pre-commit-config.yaml"),
+    *(".github", ".gitlab-ci.yml", ".circleci", ".travis.yml", "Jenkinsfile", ".drone.yml"),
+    *("azure-pipelines.yml", "bitbucket-pipelines.yml", ".woodpecker.yml", ".buildkite"),
+    *(".vscode", ".idea", ".zed", ".vim", ".nvim", ".vimrc", ".exrc", ".nvimrc", ".nvim.lua"),
+    *(".dir-locals.el", "*.code-workspace", ".devcontainer", ".devcontainer.json"),
+    *(".mcp.json", ".claude", ".claude.json", ".cursor", ".windsurf", ".gemini", ".codex"),
+    *(".aider*", ".continue", ".bashrc", ".bash_*", ".profile", ".zshrc", ".zshenv", ".zprofile"),
+    *(".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".config/fish"),
+    *(".cargo/config", ".cargo/config.toml", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".yarn"),
+    *("pip.conf", "pip.ini", ".condarc", ".direnv", "mise.toml", ".mise.toml", ".tool-versions"),
+    *("sitecustomize.py", "usercustomize.py", "*.pth", "pyvenv.cfg", ".ipython", ".jupyter"),
+    *("jupyter_*config.py", "jupyter_*config.json", "ipython_config.py", ".pdbrc", ".pythonrc*"),
+    *(".Rprofile", ".shiro/config.toml"),
+)
 _STEERING = re.compile(
-    r"(?:^|/)(?:\.git|\.shiro/config\.toml|\.vscode|\.idea)(?:/|$)", re.IGNORECASE
+    rf"(?:^|/)(?:{'|'.join(map(_glob, STEERING_NAMES))})\s*(?:/|$)", re.IGNORECASE
 )
 
 

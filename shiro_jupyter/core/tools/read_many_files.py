@@ -61,7 +61,6 @@ class ReadManyFiles(Tool[ReadManyFilesParameters]):
             self.access,
             tuple(paths),
             preview="\n".join(map(printable, paths)),
-            title="Read these files?",
             grant=json.dumps(sorted(paths)),
         )
 

@@ -22,6 +22,12 @@ from shiro_jupyter.core.policy.names import SECRET_NAMES, is_secret_name, is_ste
             ".aws/config",
             "kaggle.json",
         ),
+        *(" .env", "a/ .env", ".env\n", ".env \n", "\t.netrc", ".secrets", ".secrets/a"),
+        *("secrets.ini", "credentials.yml", "credentials.toml", "credentials.csv"),
+        *(".cargo/credentials.toml", ".cargo/credentials", ".git/config", "sub/.git/config"),
+        *("application_default_credentials.json", ".huggingface/token", ".azure/x"),
+        *(".cache/huggingface/token", ".snowflake/connections.toml", ".dbt/profiles.yml"),
+        *("terraform.tfstate", "terraform.tfstate.bak", "prod.tfvars", ".config/gh/hosts.yml"),
         *("client_secret_12.apps.json", "service-account.json", "/home/x/.pypirc"),
         *("/home/x/.config/gcloud/legacy", "/home/x/.docker/config.json", ".kube/config"),
     ],
@@ -50,21 +56,47 @@ def test_each_name_of_the_list_is_found_in_any_folder_and_case(name: str) -> Non
             "x.keys",
         ),
         *("awsome/x", "ssh/config", "id_rsa.pub", "docker/config.json", "service_account.py", ""),
+        *("git/config", "token", "data/token", "profiles.yml", "hosts.yml", "credentials.py"),
+        *("secrets", "tfvars", "main.tf", ".gitignore", "azure/x"),
     ],
 )
 def test_names_that_only_look_alike(name: str) -> None:
     assert not is_secret_name(name)
 
 
-def test_files_that_steer_other_programs() -> None:
-    for name in (".git/hooks/pre-commit", "sub/.git", ".shiro/config.toml", ".vscode/tasks.json"):
-        assert is_steering_name(name) and is_steering_name(name.upper())
-    for name in (".gitignore", ".shiro/notes/a.md", "git/x", "config.toml"):
-        assert not is_steering_name(name)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".git/hooks/pre-commit", "sub/.git", ".shiro/config.toml", ".vscode/tasks.json"),
+        *(".gitattributes", ".gitmodules", ".gitconfig", ".husky/pre-commit", ".idea/x"),
+        *(".pre-commit-config.yaml", ".github/workflows/x.yml", ".gitlab-ci.yml", ".mcp.json"),
+        *(".claude/settings.json", ".cursor/rules", ".devcontainer/devcontainer.json"),
+        *(".cargo/config.toml", ".yarnrc", ".yarnrc.yml", ".bashrc", ".bash_profile", ".profile"),
+        *(".zshrc", "sitecustomize.py", "lib/usercustomize.py", "x.pth", ".jupyter/x"),
+        *(".ipython/profile_default/startup/x.py", "jupyter_config.py", "ipython_config.py"),
+        *("jupyter_notebook_config.json", "jupyter_server_config.py", ".git\n", ".vimrc"),
+    ],
+)
+def test_files_that_steer_other_programs(name: str) -> None:
+    assert is_steering_name(name) and is_steering_name(name.upper())
+    assert is_steering_name(f"deep/{name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".gitignore", ".shiro/notes/a.md", "git/x", "config.toml", "conftest.py", "Makefile"),
+        *("pyproject.toml", "setup.py", "package.json", "x.pt", "github/x", "bashrc", "README.md"),
+        *("cursor/x", "jupyter.py", "tox.ini", "model.pth.py"),
+    ],
+)
+def test_ordinary_files_steer_nothing(name: str) -> None:
+    assert not is_steering_name(name)
 
 
 def test_a_long_name_is_judged_in_time() -> None:
     began = time.process_time()
-    for piece in (".env", "a", "/", "#.", " ", "x.key"):
+    for piece in (".env", "a", "/", "#.", " ", "/ ", "x.key", "x.pth"):
         is_secret_name(piece * 20_000)
+        is_steering_name(piece * 20_000)
     assert time.process_time() - began < 1
