@@ -21,9 +21,9 @@ from ..workspace.text import rewritten
 from ..workspace.threads import in_thread
 from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded, printable
 
-# Bytes of a file that may be changed, and of what a result shows of it.
+# Bytes of a file that may be changed, and characters of a line that a result shows.
 BYTES = 20_000_000
-LINES, LINE_SHOWN = 20, 300
+LINE_SHOWN = 300
 
 
 class FileParameters(Parameters):
@@ -203,12 +203,12 @@ class FileTool(Tool[P]):
 def _told(name: str, change: Change, readable: bool) -> str:
     """What was done, with the lines that are new."""
     done = "Made" if change.before is None else "Changed"
-    said = [f"{done} {name}: {change.diff.counted}."]
+    said = [f"{done} {name}: {change.diff.sizes}."]
     if readable and change.before is not None:
         lines = change.diff.lines
-        said += [f"{number}: {_cut(line)}" for number, line in lines[:LINES]]
-        if len(lines) > LINES:
-            said.append(f"[{len(lines) - LINES:,} more new lines]")
+        said += [f"{number}: {_cut(line)}" for number, line in lines]
+        if change.diff.added > len(lines):
+            said.append(f"[{change.diff.added - len(lines):,} more new lines]")
     return bounded("\n".join(said), OUTPUT_LIMIT)
 
 

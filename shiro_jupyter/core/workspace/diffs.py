@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import takewhile
+from itertools import islice, takewhile
 from operator import eq
 
 CONTEXT = 3
+ROOM, LINES = 29_000, 20  # characters, and new lines, that are kept of a difference
 COMPARED = 250_000  # pairs of lines compared in one gap; a larger one counts as replaced
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
@@ -21,28 +22,52 @@ Block = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Diff:
-    """`text` is a unified diff without its head; `lines` are those that are new, numbered."""
+    """`text` is a unified diff without its head, cut at whole lines, so that `left` lines added or
+    removed are not in it; `lines` are the first of those that are new, numbered."""
 
     text: str
     added: int
     removed: int
+    left: int
     lines: tuple[tuple[int, str], ...]
 
     @property
-    def counted(self) -> str:
+    def sizes(self) -> str:
         return f"{_lines(self.added)} added, {_lines(self.removed)} removed"
+
+    @property
+    def counted(self) -> str:
+        """With what is not in the text, to stand before it."""
+        if not self.left:
+            return self.sizes
+        return f"{self.sizes}; {self.left:,} of these {'is' if self.left == 1 else 'are'} NOT shown"
 
 
 def diff(before: str, after: str) -> Diff:
     old, new = _LINE.findall(before), _LINE.findall(after)
     blocks = list(_blocks(old, new, 0, 0))
-    ends = len({line[len(_bare(line)) :] for line in (*old, *new)} - {""}) > 1
-    return Diff(
-        "\n".join(line for group in _grouped(blocks) for line in _hunk(group, old, new, ends)),
-        sum(end - start for _, _, start, end in blocks),
-        sum(end - start for start, end, _, _ in blocks),
-        tuple((n + 1, _bare(new[n])) for _, _, start, end in blocks for n in range(start, end)),
-    )
+    ends = len(_ends(before) | _ends(after)) > 1
+    added = sum(end - start for _, _, start, end in blocks)
+    removed = sum(end - start for start, end, _, _ in blocks)
+    room, shown, changed = ROOM, list[str](), 0
+    for line in (line for group in _grouped(blocks) for line in _hunk(group, old, new, ends)):
+        if len(line) > room:
+            if not shown or not changed:
+                shown.append(f"{line[:room]} [… {len(line) - room:,} characters not shown]")
+            break
+        room -= len(line) + 1
+        shown.append(line)
+        changed += line[0] in "+-"
+    fresh = ((n + 1, _bare(new[n])) for _, _, start, end in blocks for n in range(start, end))
+    left = added + removed - changed
+    return Diff("\n".join(shown), added, removed, left, tuple(islice(fresh, LINES)))
+
+
+def _ends(text: str) -> set[str]:
+    """The kinds of its line ends."""
+    pairs = text.count("\r\n")
+    kinds = (("\r\n", pairs), ("\n", text.count("\n") - pairs), ("\r", text.count("\r") - pairs))
+    return {kind for kind, count in kinds if count}
 
 
 def _blocks(old: Sequence[str], new: Sequence[str], at: int, to: int) -> Iterator[Block]:
@@ -66,8 +91,9 @@ def _blocks(old: Sequence[str], new: Sequence[str], at: int, to: int) -> Iterato
             yield from _in_place(old, new, at, to)
             return
         for here, there in (*anchors, (len(old), len(new))):
-            gap = old[done:here], new[to_done:there]
-            yield from _blocks(*gap, at + done, to + to_done)
+            if done < here or to_done < there:
+                gap = old[done:here], new[to_done:there]
+                yield from _blocks(*gap, at + done, to + to_done)
             done, to_done = here + 1, there + 1
 
 

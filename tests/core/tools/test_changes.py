@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core.errors import ToolFailed
-from shiro_jupyter.core.tools.edit_file import EditFile
+from shiro_jupyter.core.tools.edit_file import EditFile, EditFileParameters
 from shiro_jupyter.core.tools.multi_edit import MultiEdit
 from shiro_jupyter.core.tools.read_file import ReadFile
 from shiro_jupyter.core.tools.write_file import WriteFile
@@ -203,3 +203,28 @@ def test_two_sessions_that_read_a_file_do_not_overwrite_one_another(tmp_path: Pa
     (won,) = [n for n, each in enumerate(results) if not isinstance(each, ToolFailed)]
     assert path.read_text() == f"{won}\n"
     assert all("in line 1 since" in str(each) for n, each in enumerate(results) if n != won)
+
+
+def test_what_was_asked_is_planned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And anew where the file is another one by then."""
+    (tmp_path / "project").mkdir()
+    path = tmp_path / "project/a.txt"
+    path.write_text("one two\n")
+    planned, real = [], EditFile.changed
+
+    def changed(self: EditFile, parameters: EditFileParameters, text: str) -> str:
+        planned.append(text)
+        return real(self, parameters, text)
+
+    monkeypatch.setattr(EditFile, "changed", changed)
+    context, call = Bench(tmp_path / "project").context, {"path": "a.txt", "old_text": "one"}
+    parameters = EditFileParameters(**call, new_text="1")
+    EditFile().subject(parameters, context)
+    EditFile()._write(parameters, context)
+    assert planned == ["one two\n"] and path.read_text() == "1 two\n"
+    context = Bench(tmp_path / "project").context
+    path.write_text("one\n")
+    EditFile().subject(parameters, context)
+    path.write_text("one three\n")
+    EditFile()._write(parameters, context)
+    assert planned[1:] == ["one\n", "one three\n"] and path.read_text() == "1 three\n"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core.workspace import diffs
-from shiro_jupyter.core.workspace.diffs import diff
+from shiro_jupyter.core.workspace.diffs import LINES, ROOM, diff
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "dd", "e f", ""]), max_size=40)
 
@@ -106,5 +106,22 @@ def test_lines_that_are_all_alike_are_told_one_by_one_where_none_is_new() -> Non
     before = [f"{n % 50}\n" for n in range(60_000)]
     after = ["x\n" if n % 100 == 7 else line for n, line in enumerate(before)]
     made = diff("".join(before), "".join(after))
-    assert made.counted == "600 lines added, 600 lines removed"
+    assert made.sizes == "600 lines added, 600 lines removed"
     assert diff("".join(before), "".join(after[1:-2])).removed > 50_000
+
+
+def test_a_long_difference_is_cut_at_a_line_and_says_first_how_much_is_not_shown() -> None:
+    made = diff("", "".join(f"line {n}\n" for n in range(10_000)))
+    shown = made.text.split("\n")
+    assert len(made.text) <= ROOM and len(made.text) > ROOM - 20
+    assert shown[1:] == [f"+line {n}" for n in range(len(shown) - 1)]
+    assert made.left == 10_000 - (len(shown) - 1)
+    assert made.sizes == "10,000 lines added, 0 lines removed"
+    assert made.counted == f"{made.sizes}; {made.left:,} of these are NOT shown"
+    assert made.lines == tuple((n + 1, f"line {n}") for n in range(LINES))
+
+
+def test_of_one_line_that_is_too_long_the_beginning_is_shown() -> None:
+    made = diff("", "x" * 100_000)
+    assert made.text.split("\n")[1].startswith("+xxx") and "characters not shown" in made.text
+    assert len(made.text) < ROOM + 100 and made.left == 1

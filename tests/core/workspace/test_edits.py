@@ -134,3 +134,15 @@ def test_a_great_many_places_take_no_time_to_speak_of() -> None:
         assert edited(text, [Edit("x", "y\nz", everywhere=True)]).count("z") == text.count("x")
         refusal(text, Edit("x", "y"))
         assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("ends", [["\n"], ["\r\n"], ["\n", "\r\n"]])
+def test_edits_of_a_large_file_take_time_in_proportion_to_it(ends: list[str]) -> None:
+    rows = [f"row {n:06d}" for n in range(100_000)]
+    text = "".join(row + ends[n % len(ends)] for n, row in enumerate(rows))
+    edits = [Edit(rows[n], f"{n}\nnew") for n in range(0, 100_000, 1_000)]
+    start = time.process_time()
+    made = edited(text, edits)
+    everywhere = edited(text, [Edit("row", "x\ny", everywhere=True)])
+    assert time.process_time() - start < 4
+    assert len(lines_of(made)) == 100_100 and len(lines_of(everywhere)) == 200_000
