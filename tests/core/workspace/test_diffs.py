@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core.workspace import diffs
-from shiro_jupyter.core.workspace.diffs import LINES, ROOM, diff
+from shiro_jupyter.core.workspace.diffs import ROOM, diff
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "dd", "e f", ""]), max_size=40)
 
@@ -118,7 +118,7 @@ def test_a_long_difference_is_cut_at_a_line_and_says_first_how_much_is_not_shown
     assert made.left == 10_000 - (len(shown) - 1)
     assert made.sizes == "10,000 lines added, 0 lines removed"
     assert made.counted == f"{made.sizes}; {made.left:,} of these are NOT shown"
-    assert made.lines == tuple((n + 1, f"line {n}") for n in range(LINES))
+    assert made.lines == tuple((n + 1, f"line {n}") for n in range(diffs.LINES))
 
 
 def test_of_one_line_that_is_too_long_the_beginning_is_shown() -> None:
