@@ -25,7 +25,13 @@ _MORE: dict[str, re.Pattern[str]] = {
         "date": r"-[uR]*s.*|--s.*",
         "yq": r"-[A-Za-z]*[isP].*|--(?:in-?place|split).*",
         "printf": r"-v.*",
-        "git": r"--ou.*|--ext-d.*|--textc.*|-O.*|--open.*|--upload-p.*|--receive-p.*|--exec.*",
+        "git": r"--ou.*|--ext-d.*|--textc.*|-O.*|--open.*|--upload-p.*|--receive-p.*|--exec.*"
+        r"|--filters|--conte.*|--extc.*|ext::.*|!.*",
+        "bat batcat ag ack": r"--page.*|--ackrc.*",
+        "split": r"--f.*",
+        "sqlite3": r"\s*\..*|-init|.*(?:\n\s*\.|\b(?:writefile|load_extension|edit)\b).*",
+        "mapfile readarray": r"-[A-Za-z]*C.*",
+        "compgen complete": r"-[A-Za-z]*[CWF].*",
         "tar": r"-?[A-Za-z]*[FI].*|--(?:to-c|che|u|i|inf|new|rs|rm).*",
         "man": r"-[A-Za-z]*[PH].*|--(?:pag|htm).*",
         "less": r"-[A-Za-z]*[oO].*|--(?:log|LOG).*|\+.*",
@@ -34,6 +40,7 @@ _MORE: dict[str, re.Pattern[str]] = {
     }.items()
     for name in names.split()
 }
+_UPLOADERS = frozenset({"ls-remote", "clone", "fetch-pack"})
 # Their second operand is a file to write.
 _INTO_SECOND = frozenset({"uniq", "xxd"})
 _ADDRESS = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/I?)"
@@ -56,6 +63,8 @@ def does_more(command: Words, *, fed: bool = False) -> bool:
         name = name_of(form[0])
         if name in _MORE and (fed or any(map(_MORE[name].fullmatch, form[1:]))):
             return True
+        if name == "git" and _UPLOADERS & set(form) and any(w[:2] == "-u" for w in form):
+            return True  # there the short form of --upload-pack
         if name in _INTO_SECOND and (fed or sum(w[:1] != "-" or w == "-" for w in form[1:]) > 1):
             return True
         if name in ("sed", "gsed") and not all(map(_only_edits, _scripts(form, "-l"))):

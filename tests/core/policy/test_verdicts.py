@@ -27,6 +27,9 @@ RULES = Rules.parse(
         *("bash(ls *)", "bash(cat *)", "bash(grep *)", "bash(rg *)", "bash(find *)"),
         *("bash(sort *)", "bash(echo *)", "bash(wc *)", "bash(head *)", "bash(base64 *)"),
         *("bash(sed *)", "bash(awk *)", "bash(uniq *)", "bash(printf *)", "bash(test *)"),
+        *("bash(git cat-file *)", "bash(git blame *)", "bash(git ls-remote *)", "bash(bat *)"),
+        *("bash(ag *)", "bash(ack *)", "bash(split *)", "bash(sqlite3 *)", "bash(mapfile *)"),
+        *("bash(git config *)", "bash(compgen *)", "bash(git branch *)"),
         *("bash(timeout *)", "bash(xargs *)", "bash(make test)", "bash(git commit --amend)"),
         *("bash(ls > listing)", "read(data/**)", "write(docs/**)", "run_python(print*)"),
     ],
@@ -451,6 +454,35 @@ COMMANDS = r"""
 ??-+ git diff --output=x
 ??-+ git log --output x
 ??-+ git diff --ext-diff
+++-+ git cat-file -p HEAD:a
+??-+ git cat-file --filters HEAD:a
+++-+ git blame -L 1,5 a
+??-+ git blame --contents /etc/hosts a
+??-+ git blame --conten=x a
+++-+ git branch --contains x
+++-+ git ls-remote origin
+??-+ git ls-remote -u 'touch x;' .
+??-+ git ls-remote 'ext::touch x'
+??-+ git config alias.x '!touch y'
+++-+ git config --get alias.x
+++-+ bat -p x
+??-+ bat --pager sh x
+??-+ ag --pager=sh x
+??-+ ack --pager sh x
+??-+ ack --ackrc=x y
+++-+ split -l 5 x
+??-+ split --filter=sh x
+??-+ split --fil sh x
+++-+ sqlite3 a.db 'select 1'
+??-+ sqlite3 a.db '.shell touch x'
+??-+ sqlite3 a.db 'select 1;\n.system touch x'
+??-+ sqlite3 a.db "select writefile('x', 1)"
+??-+ sqlite3 a.db -init x
+++-+ mapfile -t a
+??-+ mapfile -C 'touch x' -c 1
+??-+ mapfile -tC 'touch x' -c 1
+??-+ compgen -C 'touch x'
+??-+ compgen -W '$(touch x)'
 ++-+ sed -n 1,20p x
 ++-+ sed -n '/a/,/b/p' x
 ++-+ sed 's/a/b/g; 2d' x
