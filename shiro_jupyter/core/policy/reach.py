@@ -18,12 +18,16 @@ from .launchers import (
     KEYWORDS,
     PYTHON,
     Words,
+    launched,
     module_of,
     name_of,
+    nested_scripts,
+    runs_its_input,
     unwrapped,
     with_modules,
 )
 from .lookers import does_more
+from .names import is_steering_name
 from .subjects import Subject
 
 # What a session is tainted by.
@@ -45,17 +49,21 @@ _LOCAL: dict[str, frozenset[str]] = {
         "ls-files ls-tree merge merge-base mv notes rebase reflog reset restore rev-list rev-parse "
         "revert rm shortlog show show-ref sparse-checkout stash status switch symbolic-ref tag "
         "update-index update-ref version worktree write-tree",
-        "pip pip3": "list show freeze check config cache debug hash inspect help uninstall",
-        "pipx": "list run environment uninstall",
-        "uv": "run version python venv tree help",
+        "pip pip3": "list show freeze check cache debug hash inspect help uninstall",
+        "pipx": "list environment uninstall",
+        "uv": "run version tree help",
         "conda mamba micromamba": "list info env config run activate deactivate clean remove",
-        "poetry pdm pixi pipenv hatch rye": "run show env config version check shell remove graph",
-        "npm yarn pnpm bun": "run test start ls list config version help",
-        "npx bunx uvx twine": "check",
-        "cargo gem brew apt apt-get": "list test run check fmt clean help show",
+        "poetry pdm pixi pipenv hatch rye": "run show env version check graph",
+        "npm yarn pnpm bun": "ls list help",
+        "npx bunx uvx": "",
+        "twine": "check",
+        "cargo gem brew apt apt-get": "list fmt clean help show",
     }.items()
     for name in names.split()
 }
+_GIT_CONFIG_READS = frozenset(
+    {"--get", "--get-all", "--get-regexp", "--list", "-l", "--show-origin", "--show-scope"}
+)
 _GIT_REMOTE = frozenset({"update", "show", "prune", "set-head"})
 _INTERPRETERS = re.compile(
     rf"{PYTHON.pattern}|node|deno|bun|perl|ruby|php|rscript|r|julia|lua|tclsh|pwsh"
@@ -82,10 +90,31 @@ _SHOW = frozenset(
     xxd od hexdump jq yq column base64 zcat""".split()  # noqa: SIM905
 )
 _PATTERNED = frozenset("grep egrep fgrep rg sed awk jq yq".split())  # noqa: SIM905
+# Commands that work on this machine alone; all that is not known does more, for all we know.
+_HERE = (
+    _TELL
+    | _SHOW
+    | frozenset(
+        """cp mv rm mkdir rmdir touch ln chmod install truncate tee split tr printf true false : pwd
+        date sleep seq dirname kill wait exit return break continue set shift local read mapfile
+        expr nproc uname id whoami ps free uptime jobs fd fdfind tree comm join fold fmt rev expand
+        shuf md5sum sha1sum sha256sum cksum gzip gunzip zip unzip tar dd export pytest ruff mypy
+        pyright black isort flake8 pylint""".split()  # noqa: SIM905
+    )
+)
+# Where a command is given by its path: there are those that are installed, and elsewhere any.
+_INSTALLED = re.compile(r"(?:/usr(?:/local)?)?/s?bin/[^/]+|(?:\./)?\.?venv/bin/[^/]+")
+# Programs act by such variables; by these harmlessly.
+_STEERS = re.compile(
+    r"(?!CUDA_VISIBLE_DEVICES|OMP_NUM_THREADS|MPLBACKEND|LANG=|LC_|TZ=|NO_COLOR|PYTHONHASHSEED)"
+    r"[A-Z_][A-Z_0-9]{2,}\+?="
+)
 _STREAMS = re.compile(r"/dev/(?:null|std(?:in|out|err)|fd/\d+|tty)")
 _ELSEWHERE = re.compile(r"/|~|\$\{?(?:HOME|TMPDIR)\b|[A-Za-z]:[\\/]")
 # What is told to later sessions.
 _KEPT = re.compile(r"(?:^|/)(?:\.shiro|AGENTS\.md)(?:/|$)", re.IGNORECASE)
+# They bring what they are given into a place that is given last.
+_COPIERS = frozenset({"cp", "mv", "ln", "install"})
 
 
 def reaches_out(subject: Subject) -> bool:
@@ -95,13 +124,14 @@ def reaches_out(subject: Subject) -> bool:
         case "memory":
             return True
         case "write":
-            return any(is_elsewhere(text) or _KEPT.search(text) for text in subject.texts)
+            return any(is_elsewhere(text) or is_kept(text) for text in subject.texts)
         case "kernel":
             return any(map(_SPEAKS.search, subject.texts))
         case "shell":
             return any(
                 not (reading := read_command(text)).followed
                 or bool(_spoken(reading, text))
+                or not all(_is_local(form, text) for form in _forms(reading))
                 or _writes_elsewhere(reading)
                 for text in subject.texts
             )
@@ -134,6 +164,27 @@ def is_elsewhere(path: str) -> bool:
     return posixpath.normpath(path).split("/")[0] == ".."
 
 
+def is_kept(path: str) -> bool:
+    """Whether what stands there is told to later sessions, or steers other programs."""
+    return _KEPT.search(path) is not None or is_steering_name(path)
+
+
+def _is_local(form: Words, text: str) -> bool:
+    """Whether a command is known to stay on this machine; what it starts is judged itself."""
+    name = name_of(form[0])
+    if form[0] in KEYWORDS or ASSIGNMENT.match(form[0]):
+        return not _STEERS.match(form[0])
+    if ("/" in form[0] and not _INSTALLED.fullmatch(form[0])) or does_more(form):
+        return False
+    if name in _LOCAL:
+        return _stays(name, form)
+    if PYTHON.fullmatch(name):
+        return not _speaks(form, text)
+    if name == "export":
+        return not any(map(_STEERS.match, form[1:]))
+    return name in _HERE or bool(launched(form) or nested_scripts(form) or runs_its_input(form))
+
+
 def _below(path: str, folders: Iterable[PurePath]) -> bool:
     return any(PurePath(posixpath.normpath(path)).is_relative_to(folder) for folder in folders)
 
@@ -153,7 +204,7 @@ def _spoken(reading: Reading, text: str) -> set[str]:
         elif name in _LOCAL:
             if not _stays(name, form):
                 found.add("report")
-        elif name not in _TELL and not ASSIGNMENT.match(form[0]):
+        elif name not in _TELL | _SHOW and not ASSIGNMENT.match(form[0]):
             found |= {"text"} if any(map(_URL.search, form[1:])) else set()
     return found
 
@@ -172,17 +223,24 @@ def _stays(name: str, form: Words) -> bool:
         if any(word.startswith("--remote") for word in form):
             return False
         # Behind options of git's own that take a value, such as `-C folder`.
-        words = words[1:] if form[1:2] and form[1] in ("-C", "-c") else words
-    return not words or words[0] in _LOCAL[name]
+        words = words[1:] if form[1:2] == ("-C",) else words
+        if "-c" in form[1:2] or (words[:1] == ["config"] and not _GIT_CONFIG_READS & set(form)):
+            return False
+    if not words:
+        return name != "yarn"  # which installs
+    return words[0] in _LOCAL[name]
 
 
 def _writes_elsewhere(reading: Reading) -> bool:
-    if any(is_elsewhere(each) or _KEPT.search(each) for each in reading.targets):
-        return True
     moved = _leaves(reading)
+    if any(
+        is_elsewhere(each) or is_kept(each) or (moved and not _STREAMS.fullmatch(each))
+        for each in reading.targets
+    ):
+        return True
     return any(
         (name_of(form[0]) not in _TELL | _SHOW or does_more(form))
-        and (moved or any(is_elsewhere(each) or _KEPT.search(each) for each in _paths(form)))
+        and (moved or any(is_elsewhere(each) or is_kept(each) for each in _paths(form)))
         for form in _forms(reading)
         if form[0] not in KEYWORDS
     )
@@ -190,16 +248,39 @@ def _writes_elsewhere(reading: Reading) -> bool:
 
 def _shows_elsewhere(reading: Reading, ours: Iterable[PurePath]) -> bool:
     ours = tuple(ours)
-    shown = [form for form in _forms(reading) if name_of(form[0]) in _SHOW]
-    paths = [each for form in shown for each in _paths(form)]
-    return bool(shown) and (
-        _leaves(reading)
-        or any(is_elsewhere(each) and not _below(each, ours) for each in (*paths, *reading.targets))
+    forms = list(_forms(reading))
+    said = [part for form in forms for word in form for part in (word, word.partition("=")[2])]
+    said += [word for _, text in reading.inputs for word in text.split()]
+    shown = [each for form in forms if name_of(form[0]) in _SHOW for each in _paths(form)]
+    brought = [each for form in forms for each in _sources(form)]
+    # What stands for a path may stand for any that the line names.
+    if any(each in reading.loose and each[:1] in "$`" for each in (*shown, *brought)):
+        shown += said
+    shows = any(name_of(form[0]) in _SHOW for form in forms)
+    return (shows and _goes_elsewhere(reading)) or any(
+        is_elsewhere(each) and not _below(each, ours)
+        for each in (*shown, *brought, *(reading.targets if shows else ()))
     )
+
+
+def _sources(form: Words) -> list[str]:
+    """What a command brings from where it stands into another place."""
+    if name_of(form[0]) == "dd":
+        return [word[3:] for word in form if word.startswith("if=")]
+    operands = [word for word in form[1:] if word[:1] != "-"]
+    return operands[: None if "-t" in form else -1] if name_of(form[0]) in _COPIERS else []
 
 
 def _leaves(reading: Reading) -> bool:
     """Whether the line goes on in another folder, so that a plain name means a file there."""
+    return _goes_elsewhere(reading) or any(
+        name_of(form[0]) in ("cd", "pushd")
+        and any(is_kept(each) or each in reading.loose for each in form[1:])
+        for form in _forms(reading)
+    )
+
+
+def _goes_elsewhere(reading: Reading) -> bool:
     return any(
         name_of(form[0]) in ("cd", "pushd") and any(map(is_elsewhere, form[1:] or ("~",)))
         for form in _forms(reading)

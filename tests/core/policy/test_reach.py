@@ -62,7 +62,67 @@ COMMANDS = r"""
 .. pip list
 .. conda run -n x python y.py
 .. uv run pytest
-.. npm test
+!. npm test
+!. ./x.sh
+!. sh x.sh
+!. ./ls
+!. bin/cat x
+!. node x.js
+!. perl -e 'print 1'
+!. Rscript x.R
+!. tftp x
+!. wall x
+!. jupyter execute x.ipynb
+!. uvx check
+!. pipx run x
+!. uv python install 3.13
+!. unknown-tool
+!. python -m unknown_module
+!. psql -h x
+!. tox
+!. yarn
+!. npx -y x
+!. cargo build
+!. git config core.fsmonitor x
+!. git -c core.pager=x log
+!. git lfs pull
+!. git grep -Osh x
+!. find . -exec sh {} +
+!. awk 'BEGIN{system("x")}'
+!. LD_PRELOAD=./x.so ls
+!. GIT_SSH_COMMAND=x git status
+!. export PATH=.
+!. f() { x; }; f
+!. echo x > .git/hooks/post-commit
+!. cp a .github/workflows/x.yml
+!. cd .shiro; echo x >> config.toml
+!f cd .shiro && cp ../a memory/MEMORY.md
+!. cd .git/hooks && touch x
+!. cd $x && touch y
+!. echo x > agents.md
+.. git config --get user.name
+.. cp a b && mv b c && rm c && mkdir d
+.. ls | sort | uniq -c | head -3
+.. for f in *.csv; do wc -l "$f"; done
+.. if [ -f x ]; then cat x; fi
+.. CUDA_VISIBLE_DEVICES=0 pytest -q
+.. x=1; echo $x
+.. .venv/bin/pytest -q
+.. /usr/bin/env ls
+.. timeout 5 pytest
+.. bash -c 'ls | wc -l'
+.. ruff check . && mypy
+.. grep -r https:// src
+.. cd sub; cat x
+.. for f in *.csv; do cat $f; done
+.f X=/etc; cat $X/hostname
+.f for f in /etc/h*; do cat $f; done
+.f cat $(ls /etc/hostname)
+.f read x <<< /etc/hostname; cat "$x"
+!f cp /etc/hostname h
+!f ln -s /etc/hostname h
+!f cp -t . /etc/hostname
+!f dd if=/etc/hostname of=h
 .. python x.py
 .. python -c 'print(1)'
 .. python -m pytest
@@ -72,8 +132,10 @@ COMMANDS = r"""
 .. awk '/a/ {print}' x
 .. ls /usr/lib
 .. find / -name x
-.. cd sub && make
-.. make > /dev/null 2>&1
+!. cd sub && make
+.. cd sub && pytest
+!. make test
+.. pytest > /dev/null 2>&1
 .. cat x/../y
 .f cat /etc/hosts
 .f head -n 3 ../other/a.csv
