@@ -32,7 +32,8 @@ SAID = {
     "plot-first": ["run_python", "2024-01 to 2025-12", "only a handful in each month after June"],
     "plot-again": ["run_python", "2024-01 to 2025-06\n16 to 19 orders a month", "evenly: 16 to 19"],
     "remember-dates": [
-        f"Remembered as gotcha: {GOTCHA} #orders #dates\n  in .shiro/memory/MEMORY.md"
+        f"Remembered as gotcha: {GOTCHA} #orders #dates\n"
+        "  tags: orders, dates\n  in .shiro/memory/MEMORY.md"
     ],
     "recall-dates": ["| gotcha | now | 1 |  | ", f"| {GOTCHA} #orders #dates |"],
     "ask-dates": ["Day-first, as the project's memory says"],

@@ -56,7 +56,8 @@ def test_what_jupyterlab_asks_on_its_own_account_leaves_it_busy(
 
 
 def test_a_silent_request_counts_as_running(kernel: Kernel, page: FakePage) -> None:
-    request = kernel.client.execute(SLEEPS, silent=True, allow_stdin=False)
+    sleeps = "import time; time.sleep(2.5)"  # a slow machine answers the page late
+    request = kernel.client.execute(sleeps, silent=True, allow_stdin=False)
     page.until(lambda: (request, "busy") in page.statuses)
     page.request("bye")
     page.until(lambda: (request, "idle") in page.statuses)

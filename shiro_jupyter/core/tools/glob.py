@@ -43,6 +43,7 @@ class Glob(Tool[GlobParameters]):
     name: ClassVar[str] = "glob"
     toolset: ClassVar[str] = "core"
     access: ClassVar[Access] = "read"
+    guidance: ClassVar[str] = "Find files by their names with glob."
     parameters = GlobParameters
 
     def summary(self, parameters: GlobParameters) -> str:

@@ -46,7 +46,7 @@ class Grep(Tool[GrepParameters]):
     name: ClassVar[str] = "grep"
     toolset: ClassVar[str] = "core"
     access: ClassVar[Access] = "read"
-    guidance: ClassVar[str] = "Look for files with glob and for text with grep, not with bash."
+    guidance: ClassVar[str] = "Search in files with grep, not by a shell command."
     parameters = GrepParameters
 
     def summary(self, parameters: GrepParameters) -> str:
