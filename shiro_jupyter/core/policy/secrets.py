@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 # A shape begins where a word does; in JSON text that may be right behind an escape such as `\n`.
@@ -119,6 +119,9 @@ SHAPES = (
 )
 
 
+_LETTERS = frozenset("".join(needle for shape in SHAPES for needle in shape.needles))
+
+
 def known(keys: Iterable[str]) -> list[str]:
     """The keys in use that are known by themselves, whatever their shape; a short one is a
     stand-in, and a word of texts."""
@@ -155,15 +158,21 @@ def secret_spans(
     text: str, keys: Iterable[str] = (), *, lines: bool = False
 ) -> Iterator[tuple[int, int]]:
     """Where secrets stand in the text, the last first; only those of several `lines` if so told."""
-    patterns = [shape.pattern for shape in _possible(text) if not lines or shape is SHAPES[0]]
+    patterns = [shape.pattern for shape in _possible(text, SHAPES[:1] if lines else SHAPES)]
     patterns += [] if lines else [re.compile(re.escape(key)) for key in known(keys)]
     spans = (match.span() for pattern in patterns for match in pattern.finditer(text))
     return iter(sorted(spans, reverse=True))
 
 
-def _possible(text: str) -> Iterator[Shape]:
+def _possible(text: str, shapes: Sequence[Shape] = SHAPES) -> Iterator[Shape]:
     lower = text.lower()
-    return (shape for shape in SHAPES if any(needle in lower for needle in shape.needles))
+    # Each of its letters and signs is looked for first, which is many times faster.
+    there = {each for each in _LETTERS if each in lower}
+    return (
+        shape
+        for shape in shapes
+        if any(there.issuperset(needle) and needle in lower for needle in shape.needles)
+    )
 
 
 def _replacement(shape: Shape) -> str:

@@ -78,8 +78,8 @@ def _text(done: Completed, timeout: int) -> str:
     how = ""
     if done.timed_out:
         how = (
-            f"[not done after {timeout} s: ended, with everything it had started; give a longer "
-            "timeout (up to 600) or do less at once]"
+            f"[not done after {timeout} s: ended, with what could be found of what it started; "
+            "give a longer timeout (up to 600) or do less at once]"
         )
     elif done.exit_code:
         how = f"[{ending(done.exit_code)}]"

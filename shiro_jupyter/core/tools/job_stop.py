@@ -1,4 +1,4 @@
-"""job_stop: end a job with all that it started."""
+"""job_stop: end a job with what it started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class JobStopParameters(Parameters):
 
 
 class JobStop(Tool[JobStopParameters]):
-    """End a job with everything that it started."""
+    """End a job, with what can be found of all that it started."""
 
     name: ClassVar[str] = "job_stop"
     toolset: ClassVar[str] = "core"

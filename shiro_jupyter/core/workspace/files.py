@@ -11,6 +11,7 @@ import random
 import re
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -45,12 +46,12 @@ def write_atomic(
 ) -> bool:
     """Replace or create a file in one step: a reader sees the old bytes or the new ones.
 
-    Missing folders are made. The mode of an existing file is kept; a link is replaced, never
-    written through. A file with several names is rewritten in place, so that all of them see
-    the new bytes. With `expected`, nothing is written and False returned where the file holds
-    other bytes by now (a missing file holds none): a person saved it meanwhile. Where a save in
-    place and the write come across each other, the file holds what was saved, and False is
-    returned; what is appended at that moment is kept. An empty file is filled in place. One that
+    Missing folders are made. Mode, owner and group of an existing file are kept, as far as we may;
+    a link is replaced, never written through. A file with several names is rewritten in place, so
+    that all of them see the new bytes. With `expected`, nothing is written and False returned where
+    the file holds other bytes by now (a missing file holds none): a person saved it meanwhile.
+    Where a save in place and the write come across each other, the file holds what was saved, and
+    False is returned; what is appended at that moment is kept. An empty file is filled in place. One that
     nobody may write is refused: our way needs no right on the file itself, but says who set that.
     """
     with told("write", path):
@@ -79,6 +80,7 @@ def write_atomic(
             finally:
                 os.close(handle)
             if regular:
+                _give(temporary, regular)
                 temporary.chmod(stat.S_IMODE(regular.st_mode))
             with _open_old(path, expected) or nullcontext() as old:
                 appeared = not (known or expected is None) and path.exists()
@@ -298,6 +300,16 @@ def _open_old(path: Path, expected: bytes | None) -> FileIO | None:
         with suppress(FileNotFoundError):
             return FileIO(path)
     return None
+
+
+def _give(path: Path, like: os.stat_result) -> None:
+    """To the owner and the group of the old file, as far as we may."""
+    if sys.platform != "win32":
+        known = path.stat()
+        for owner, group in ((like.st_uid, -1), (-1, like.st_gid)):
+            if owner not in (-1, known.st_uid) or group not in (-1, known.st_gid):
+                with suppress(OSError):
+                    os.chown(path, owner, group)
 
 
 def _keep_late(old: FileIO, path: Path, data: bytes, expected: bytes) -> bool:

@@ -221,7 +221,7 @@ class Processes:
         return job
 
     async def end_job(self, job: Job) -> None:
-        """End it with all that it started, within a second."""
+        """End it with what can be found of all that it started, within a second."""
         job.stopped = job.stopped or not job.over.is_set()
         await in_thread(self.end, job.child)
         await in_thread(job.over.wait, SETTLE)

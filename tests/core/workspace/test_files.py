@@ -55,6 +55,35 @@ def test_a_write_makes_folders_and_leaves_nothing_beside(tmp_path: Path) -> None
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.skipif(not hasattr(os, "chown"), reason="no owners there")
+def test_where_a_file_may_not_be_given_away_it_is_still_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, tried = tmp_path / "a", list[tuple[int, int]]()
+    path.write_bytes(b"old")
+    theirs = os.stat_result([*path.stat()[:4], 12345, 23456, *path.stat()[6:10]])
+
+    def chown(file: Path, owner: int, group: int) -> None:
+        tried.append((owner, group))
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "lstat", lambda self: theirs if self == path else os.lstat(self))
+    monkeypatch.setattr(os, "chown", chown)
+    assert write_atomic(path, b"new", expected=b"old")
+    assert tried == [(12345, -1), (-1, 23456)] and path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give")
+def test_what_root_changes_stays_its_owners(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    os.chown(path, 1234, 2345)
+    path.chmod(0o4751)
+    assert write_atomic(path, b"new", expected=b"old")
+    known = path.stat()
+    assert (known.st_uid, known.st_gid, stat.S_IMODE(known.st_mode)) == (1234, 2345, 0o4751)
+
+
 def test_modes_are_kept_and_private_is_private(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.touch()
