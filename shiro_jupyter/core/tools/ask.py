@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from ..events import Question
 from ..policy.subjects import Access
@@ -13,9 +13,12 @@ from .base import Parameters, Tool, ToolContext, ToolResult
 NOBODY = "Nobody is there to answer: choose the most careful way yourself and say what you assumed."
 
 
+Choice = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
 class AskParameters(Parameters):
     question: str = Field(min_length=1, description="One question, in a sentence or two.")
-    choices: list[str] = Field([], max_length=8, description="Answers to choose from, if any.")
+    choices: list[Choice] = Field([], max_length=10, description="Answers to choose from, if any.")
 
 
 class Ask(Tool[AskParameters]):

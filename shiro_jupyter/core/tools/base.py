@@ -175,6 +175,11 @@ def sized(size: int) -> str:
 
 def printable(name: str) -> str:
     """A file's name on one line, with what no wire carries and what nobody sees escaped."""
-    return "".join(
-        each if is_visible(each) else each.encode("unicode_escape").decode() for each in name
-    )
+    return "".join(each if is_visible(each) else _escaped(each) for each in name)
+
+
+def _escaped(letter: str) -> str:
+    """A byte that is no UTF-8 is half of a character to Python: it is shown as the byte it is."""
+    if "\udc80" <= letter <= "\udcff":
+        return f"\\x{ord(letter) - 0xDC00:02x}"
+    return letter.encode("unicode_escape").decode()

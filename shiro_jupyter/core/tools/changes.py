@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -157,7 +158,7 @@ class FileTool(Tool[P]):
         return change
 
     def _before(self, path: Path, name: str, context: ToolContext) -> bytes | None:
-        if not os.path.lexists(path):
+        if not _is_there(path, name):
             if not self.makes:
                 raise ToolFailed(f"There is no file {name}; look for its name, or write the file.")
             there = next(each for each in path.parents if os.path.lexists(each))
@@ -192,12 +193,29 @@ class FileTool(Tool[P]):
             return None
 
         self._plan(path, parameters, context)  # what cannot be done makes no folder and no lock
-        change = retried(path, attempt)
+        missing = [each for each in path.parents if not each.exists()]
+        try:
+            change = retried(path, attempt)
+        except BaseException:
+            for each in missing:  # those that are empty, from the innermost
+                with suppress(OSError):
+                    each.rmdir()
+            raise
         if self.makes:
             context.seen.note(path, change.after)
         else:
             context.seen.note_edit(path, change.after, change.diff.added - change.diff.removed)
         return ToolResult("ok", _told(name, change, context.may_read(shown(context.project, path))))
+
+
+def _is_there(path: Path, name: str) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise ToolFailed(f"{name} cannot be looked at: {error.strerror}.") from None
+    return True
 
 
 def _told(name: str, change: Change, readable: bool) -> str:

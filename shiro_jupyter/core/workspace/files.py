@@ -51,8 +51,9 @@ def write_atomic(
     that all of them see the new bytes. With `expected`, nothing is written and False returned where
     the file holds other bytes by now (a missing file holds none): a person saved it meanwhile.
     Where a save in place and the write come across each other, the file holds what was saved, and
-    False is returned; what is appended at that moment is kept. An empty file is filled in place. One that
-    nobody may write is refused: our way needs no right on the file itself, but says who set that.
+    False is returned; what is appended at that moment is kept. An empty file is filled in place.
+    One that nobody may write is refused: our way needs no right on the file itself, but says who
+    set that.
     """
     with told("write", path):
         make_folder(path.parent, private=private)
@@ -176,7 +177,7 @@ def locked(
     """
     lock = _lock_of(path)
     token = secrets.token_hex(8).encode()
-    with told("lock", path):
+    with told("write to the folder of", path):
         make_folder(path.parent)
         next_look = time.monotonic()
         deadline, silent = next_look + patience, next_look + LOCK_TOLD

@@ -125,6 +125,8 @@ class OutputFile:
     def told(self) -> str:
         """Where the output is; empty where it is in no file."""
         part = "its beginning" if self.full else "all of it"
+        if self.path and not self.path.exists():
+            return f"{part} was in {self.path}, which somebody has removed"
         return f"{part} is in {self.path}" if self.path else ""
 
 

@@ -254,3 +254,17 @@ def test_arguments_that_do_not_fit_are_told() -> None:
     for arguments in ('{"path": "a", "old_text": "", "new_text": "b"}', '{"path": "a"}'):
         with pytest.raises(InvalidArguments, match="old_text"):
             EditFile().parse(arguments)
+
+
+def test_a_folder_that_may_not_be_looked_into_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.lstat
+
+    def lstat(self: Path) -> os.stat_result:
+        if self.name == "load.py":
+            raise PermissionError(13, "Permission denied")
+        return real(self)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    assert subject(bench, "x", "y").fault == "load.py cannot be looked at: Permission denied."

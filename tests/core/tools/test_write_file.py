@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from shiro_jupyter.core.errors import InvalidArguments, PathRefused, ToolFailed
+from shiro_jupyter.core.errors import InvalidArguments, PathRefused, StorageError, ToolFailed
 from shiro_jupyter.core.policy.subjects import Subject
 from shiro_jupyter.core.tools import changes
+from shiro_jupyter.core.tools.base import OUTPUT_LIMIT
 from shiro_jupyter.core.tools.edit_file import EditFile
 from shiro_jupyter.core.tools.read_file import ReadFile
 from shiro_jupyter.core.tools.read_many_files import ReadManyFiles
 from shiro_jupyter.core.tools.write_file import WriteFile
+from shiro_jupyter.core.workspace import files
 from tests.support.tools import Bench
 
 
@@ -258,3 +260,37 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(
 def test_a_call_without_content_is_told() -> None:
     with pytest.raises(InvalidArguments, match="content"):
         WriteFile().parse('{"path": "a"}')
+
+
+def test_what_fails_leaves_no_folder_behind(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.root / "there").mkdir()
+
+    def full(path: Path, data: bytes, *, expected: bytes) -> bool:
+        assert path.parent.is_dir()
+        raise StorageError("no space left")
+
+    monkeypatch.setattr(changes, "write_atomic", full)
+    with pytest.raises(StorageError, match="no space left"):
+        write(bench, "a", "there/new/deep/a.txt")
+    assert [*bench.root.rglob("*")] == [bench.root / "there"]
+
+
+def test_a_folder_that_may_not_be_written_to_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files, "_create", refused)
+    with pytest.raises(StorageError, match=r"Cannot write to the folder of .*: Permission denied"):
+        write(bench, "a")
+
+
+def test_of_a_long_new_file_it_is_said_first_how_much_is_not_shown(bench: Bench) -> None:
+    asked = subject(bench, "".join(f"line {n}\n" for n in range(10_000)))
+    first, _, shown = asked.preview.partition("\n")
+    lines = shown.count("\n+")
+    assert (
+        first == f"10,000 lines added, 0 lines removed; {10_000 - lines:,} of these are NOT shown"
+    )
+    assert len(asked.preview) <= OUTPUT_LIMIT and lines > 2_500

@@ -63,6 +63,9 @@ def test_it_goes_on_behind_the_call_and_each_look_tells_what_is_new(
     assert file_of(job).read_text() == "one\ntwo\n"
     if os.name == "posix":
         assert file_of(job).stat().st_mode & 0o077 == 0
+    file = file_of(job)
+    file.unlink()
+    assert job.told == f"all of it was in {file}, which somebody has removed"
 
 
 def test_one_that_ends_at_once_has_ended_when_it_is_told(
