@@ -6,11 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
-from itertools import islice
+from heapq import nlargest
 
 SHOWN, LINE_SHOWN = 24, 200  # lines, and characters of each
-LOOKED = 50_000  # lines looked at
+LOOKED = 400_000  # lines looked at
 COMPARED, LONG = 2_000, 500  # lines that are compared character by character, and of what length
+PIECES = 8  # of a line, by which those are chosen
 PLACES = 20  # that a line may stand at to be of help
 
 LEGEND = "The nearest lines, `-` as the file has them, `+` as they were given:"
@@ -24,18 +25,26 @@ def nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
     """The lines likest to those wanted, `-` before what the text has and `+` before what was
     looked for instead; empty where nothing is like them. Blanks are shown where they matter.
     """
-    lines, wanted = lines[:LOOKED], wanted[:SHOWN]
+    total, lines, wanted = len(lines), lines[:LOOKED], wanted[:SHOWN]
     folded, sought = [*map(_fold, lines)], [*map(_fold, wanted)]
     starts = _starts(folded, sought)
+    far = f"(Only the first {LOOKED:,} of {total:,} lines were searched for like ones.)"
+    far = far if total > LOOKED else ""
     if not starts:
-        return ""
+        return far
     start = max(starts, key=lambda at: _likeness(folded[at : at + len(sought)], sought))
-    return f"{LEGEND}\n" + "\n".join(
-        _compared(lines[start : start + len(wanted)], wanted, start + 1)
+    return "\n".join(
+        [
+            LEGEND,
+            *_compared(lines[start : start + len(wanted)], wanted, start + 1),
+            *([far] if far else []),
+        ]
     )
 
 
 def _fold(line: str) -> str:
+    if line.isascii():
+        return "".join(line.split()).lower()
     return _UNSEEN.sub("", line.translate(_ALIKE)).casefold()
 
 
@@ -60,9 +69,12 @@ def _starts(folded: Sequence[str], sought: Sequence[str]) -> list[int]:
 
 
 def _comparable(lines: Iterable[str], wanted: str) -> list[str]:
-    """Those of about its length: what is compared character by character takes its time."""
+    """Those of about its length that hold most pieces of it, wherever they stand: what is compared
+    character by character takes its time."""
     about = (each for each in lines if len(wanted) < 2 * len(each) < 4 * len(wanted) < 4 * LONG)
-    return list(islice(about, COMPARED))
+    size = max(3, len(wanted) // PIECES)
+    pieces = {wanted[at : at + size] for at in range(0, max(len(wanted) - size, 0) + 1, size)}
+    return nlargest(COMPARED, about, lambda line: sum(each in line for each in pieces))
 
 
 def _likeness(window: Sequence[str], sought: Sequence[str]) -> int:

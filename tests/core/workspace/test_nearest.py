@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from shiro_jupyter.core.workspace import nearest as module
 from shiro_jupyter.core.workspace.nearest import LEGEND, LINE_SHOWN, SHOWN, nearest
 
 CODE = ["import csv", "", "def load(path):", "\trows = csv.reader(path)", "\treturn rows", ""]
@@ -56,3 +57,21 @@ def test_it_stays_small_and_quick_in_any_text() -> None:
     shown = nearest(lines, wanted)
     assert len(shown) < (2 * SHOWN + 1) * (LINE_SHOWN + 20)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("at", [0, 30_000, 299_999])
+def test_a_line_is_found_wherever_it_stands(at: int) -> None:
+    lines = [f"    result_{n} = compute_something(value, {n})" for n in range(300_000)]
+    lines[at] = "    totals = summarize(frame, by=region)"
+    started = time.process_time()
+    shown = nearest(lines, ["    totals = sumarize(frame, by=regions)"])
+    assert f"-{at + 1}:     totals = summarize(frame, by=region)" in shown
+    assert time.process_time() - started < 6
+
+
+def test_how_far_it_looked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOKED", 4)
+    far = "(Only the first 4 of 6 lines were searched for like ones.)"
+    assert nearest(CODE, ["zebra"]) == far
+    assert nearest(CODE, ["import cvs"]).endswith(f"cvs\n{far}")
+    assert "searched" not in nearest(CODE[:4], ["import cvs"])
