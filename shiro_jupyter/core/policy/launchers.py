@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 
@@ -88,6 +89,7 @@ _DEPTH = 8
 PYTHON = re.compile(r"(?:i?python|pypy)[\d.]*")
 
 
+@lru_cache(256)
 def name_of(word: str) -> str:
     """`/bin/rm` is `rm`, and so is `RM.exe` where file systems do not care for capitals."""
     return (PurePosixPath(word).name or word).lower().removesuffix(".exe")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import get_args
 
 from ..errors import SettingsError
@@ -48,6 +49,7 @@ _GIT_DATA = frozenset(
     """add commit tag log show diff status branch checkout switch restore mv rm stash merge notes
     blame shortlog grep""".split()  # noqa: SIM905
 )
+_EFFORT = 10_000  # a longer line is not compared word by word
 # Between the words of a command, where code holds it: `["git", "push"]`.
 _BETWEEN = r"[\s,()\[\]{}-]+"
 _PATH_CLASSES = ("read", "write", "session")
@@ -178,12 +180,28 @@ def _command_fits(pattern: str, text: str, access: Access) -> bool:
 def _fits_in_any_order(pattern: str, words: Words) -> bool:
     """`rm -rf *` fits `rm x -f -r`, and `git push *` fits `git -C . push`: the flags of the
     pattern stand somewhere, the other words as they are written."""
-    wanted, given = plain(tuple(pattern.split()) or ("",)), _without_global_options(words)
-    bare = " ".join(word for word in wanted if not _is_flag(word))
+    wanted, given = _wanted(pattern), _without_global_options(words)
+    bare = " ".join(wanted.others)
     if not text_glob(bare)(" ".join(w for w in given if not _is_flag(w))):
         return False
-    flags, others = _flags(wanted), _flags(given)
-    return flags <= others if pattern.endswith("*") else flags == others
+    flags = _flags(given)
+    return wanted.flags <= flags if pattern.endswith("*") else wanted.flags == flags
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A pattern of commands, taken apart: its command, flags, and its words without those."""
+
+    name: str
+    flags: frozenset[str]
+    others: Words
+
+
+@lru_cache(256)
+def _wanted(pattern: str) -> _Wanted:
+    words = plain(tuple(pattern.split()) or ("",))
+    others = tuple(word for word in words if not _is_flag(word))
+    return _Wanted(words[0], frozenset(_flags(words)), others)
 
 
 def _without_global_options(words: Words) -> Words:
@@ -213,14 +231,16 @@ def may_become_one(rules: Iterable[Rule], subject: Subject) -> bool:
 def _may_fit(pattern: str, words: Words, loose: frozenset[str]) -> bool:
     """By the flags of the pattern and its other words, one behind the other; a loose word may be
     any number of them."""
-    wanted, given = plain(tuple(pattern.split()) or ("",)), _without_global_options(words)
-    if wanted[0] not in (given[0], "*") or not loose.intersection(given):
+    wanted, given = _wanted(pattern), _without_global_options(words)
+    if wanted.name not in (given[0], "*") or not loose.intersection(given):
         return False
+    asked = wanted.others
+    if len(asked) * len(given) > _EFFORT:
+        return True
     options = given[: given.index("--")] if "--" in given else given
     free = any(word in loose and may_be_flag(word) for word in options)
-    if not free and not _flags(wanted) <= _flags(given):
+    if not free and not wanted.flags <= _flags(given):
         return False
-    asked = [word for word in wanted if not _is_flag(word)]
     places = _passed({0}, asked)
     for word in given:
         if word in loose:
@@ -233,11 +253,11 @@ def _may_fit(pattern: str, words: Words, loose: frozenset[str]) -> bool:
             following = {
                 at + 1 for at in places if at < len(asked) and text_glob(asked[at])(word)
             } | (places if _is_flag(word) else set())
-        places = _passed(following | {at for at in places if asked[at : at + 1] == ["*"]}, asked)
+        places = _passed(following | {at for at in places if asked[at : at + 1] == ("*",)}, asked)
     return len(asked) in places
 
 
-def _passed(places: set[int], asked: list[str]) -> set[int]:
+def _passed(places: set[int], asked: Words) -> set[int]:
     """With those that are reached as well, since a star stands for no word too."""
     for at, word in enumerate(asked):
         if word == "*" and at in places:
@@ -249,32 +269,38 @@ def may_run(rules: Iterable[Rule], subject: Subject) -> bool:
     """Whether what a rule is about stands in what some command is given, which may be a launcher
     that is not known to be one, an interpreter, or what xargs hands its input to."""
     stems = {
-        stem
+        plain(tuple(stem.split()))
         for rule in rules
         if rule.names(subject) and (stem := rule.pattern.partition("*")[0].strip())
     }
-    return any(_names(stem.split(), read_command(text)) for stem in stems for text in subject.texts)
+    return bool(stems) and any(_names(stems, read_command(text)) for text in subject.texts)
 
 
-def _names(stem: list[str], reading: Reading) -> bool:
-    name, *rest = map(re.escape, plain(tuple(stem)))
-    words = _BETWEEN.join((rf"{name}[\d.]*", *rest))
-    # Right behind a short option as well: `-O'git push'`.
-    wanted = re.compile(rf"(?<![\w-])(?:-[A-Za-z])?{words}(?![\w-])")
+def _names(stems: set[Words], reading: Reading) -> bool:
+    launched_with_more = {
+        plain(inner)[0] for command in reading.commands for inner in fed(command) if inner
+    }
+    if any(stem[0] in launched_with_more for stem in stems):
+        return True
+    given = "\0".join(_given(reading))
+    for name, *rest in stems:
+        words = _BETWEEN.join((rf"{re.escape(name)}[\d.]*", *map(re.escape, rest)))
+        # Right behind a short option as well: `-O'git push'`.
+        if re.search(rf"(?<![\w-])(?:-[A-Za-z])?{words}(?![\w-])", given):
+            return True
+    return False
+
+
+def _given(reading: Reading) -> Iterator[str]:
+    """What commands are told or fed that may run it."""
     passed = _passes_on(reading)
     for command in reading.commands:
-        if any(inner and plain(inner)[0] == plain(tuple(stem))[0] for inner in fed(command)):
-            return True
         for form in filter(None, unwrapped(command)):
-            if name_of(form[0]) in KEYWORDS or (not passed and _is_data(form)):
-                continue
-            if wanted.search(_bare(form if ASSIGNMENT.match(form[0]) else form[1:])):
-                return True
-    return any(
-        wanted.search(_bare((text,)))
-        for command, text in reading.inputs
-        if passed or not all(map(_is_data, filter(None, unwrapped(command))))
-    )
+            if name_of(form[0]) not in KEYWORDS and (passed or not _is_data(form)):
+                yield _bare(form if ASSIGNMENT.match(form[0]) else form[1:])
+    for command, text in reading.inputs:
+        if passed or not all(map(_is_data, filter(None, unwrapped(command)))):
+            yield _bare((text,))
 
 
 def _bare(words: Words) -> str:

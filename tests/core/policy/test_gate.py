@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import get_args
 
 import pytest
@@ -216,3 +217,15 @@ def test_yolo_asks_where_a_command_may_hide_what_is_denied() -> None:
     assert verdict(Gate("yolo", Rules.parse(deny=["read(x)"])), hidden) == "allow"
     destructive = Subject("bash", "shell", ("echo 'rm -rf /' | sh",))
     assert verdict(Gate("yolo"), destructive) == "ask"
+
+
+def test_a_long_line_is_judged_in_time() -> None:
+    rules = Rules.parse(
+        deny=["bash(git push *)", "bash(rm -rf *)", f"bash({'* x ' * 200})"], ask=["bash(git * x)"]
+    )
+    began = time.process_time()
+    for piece in ("$x ", "* ", "git $x ", "{a,", "git push;", "echo > q ", "<<< 'git '", "tee q;"):
+        for start in ("", "git ", "$x $y "):
+            line = start + piece * (10_000 // len(piece))
+            Gate("ask", rules).decide(Subject("bash", "shell", (line,)), set())
+    assert time.process_time() - began < 6
