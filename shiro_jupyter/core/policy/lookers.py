@@ -77,6 +77,14 @@ def does_more(command: Words, *, fed: bool = False) -> bool:
     return False
 
 
+def edits_only(form: Words) -> bool:
+    """`sed` with scripts that are written here and neither run nor write anything else: with `-i`
+    too it changes but the files it is given."""
+    named = name_of(form[0]) in ("sed", "gsed")
+    from_file = any(re.match(r"-[A-Za-z]*f|--f", word) for word in form[1:])
+    return named and not from_file and all(map(_only_edits, _scripts(form, "-l")))
+
+
 def _only_edits(script: str) -> bool:
     return len(script) <= _SED_LENGTH and _SED.fullmatch(script) is not None
 

@@ -26,7 +26,7 @@ from .launchers import (
     unwrapped,
     with_modules,
 )
-from .lookers import does_more
+from .lookers import does_more, edits_only
 from .names import is_steering_name
 from .subjects import Subject
 
@@ -174,7 +174,9 @@ def _is_local(form: Words, text: str) -> bool:
     name = name_of(form[0])
     if form[0] in KEYWORDS or ASSIGNMENT.match(form[0]):
         return not _STEERS.match(form[0])
-    if ("/" in form[0] and not _INSTALLED.fullmatch(form[0])) or does_more(form):
+    if "/" in form[0] and not _INSTALLED.fullmatch(form[0]):
+        return False
+    if does_more(form) and not edits_only(form):
         return False
     if name in _LOCAL:
         return _stays(name, form)

@@ -31,7 +31,7 @@ from .launchers import (
     unwrapped,
     with_modules,
 )
-from .lookers import does_more
+from .lookers import does_more, edits_only
 from .subjects import Access, Subject
 
 _RULE = re.compile(r"\s*([A-Za-z_*][\w*-]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
@@ -311,7 +311,7 @@ def _bare(words: Words) -> str:
 def _is_data(form: Words) -> bool:
     name = name_of(form[0])
     looks = name in _DATA or (name == "git" and form[1:2] and form[1] in _GIT_DATA)
-    return bool(looks) and not does_more(form)
+    return bool(looks) and (not does_more(form) or edits_only(form))
 
 
 def _passes_on(reading: Reading) -> bool:

@@ -63,6 +63,10 @@ COMMANDS = r"""
 .. conda run -n x python y.py
 .. uv run pytest
 !. npm test
+.. sed -i s/a/b/ x
+!. sed -i s/a/b/ AGENTS.md
+!. sed -i 's/a/b/e' x
+!. sed -i -f x y
 !. ./x.sh
 !. sh x.sh
 !. ./ls

@@ -390,6 +390,8 @@ COMMANDS = r"""
 ---- bash /dev/fd/3 3<<< 'git push'
 ---- bash /proc/self/fd/3 3<<< 'curl x'
 ??-+ git add curl
+??-+ sed -i 's/git push/git fetch/' README.md
+??-? sed -i 's/x/git push/e' README.md
 ++-+ git log --grep 'git push'
 ??-+ git commit -F - <<'EOF'\nnever git push\nEOF
 ??-+ cat > notes.md <<'EOF'\nthen git push\nEOF
