@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, takewhile
 
 from .git import Repository
 
@@ -42,10 +43,15 @@ class Tracked:
                 return False
         if not is_folder:
             return path in self._files
+        return path in self.links or any(True for _ in self._below(within))
+
+    def below(self, path: bytes) -> list[bytes]:
+        """All that git tracks in a folder."""
+        return list(self._below(path + b"/")) if self.holds(path, True) else []
+
+    def _below(self, within: bytes) -> Iterator[bytes]:
         place = bisect_left(self._sorted, within)
-        return path in self.links or (
-            place < len(self._sorted) and self._sorted[place].startswith(within)
-        )
+        return takewhile(lambda name: name.startswith(within), islice(self._sorted, place, None))
 
     @cached_property
     def links(self) -> frozenset[bytes]:

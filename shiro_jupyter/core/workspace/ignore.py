@@ -122,13 +122,19 @@ class Rules:
 
     def ignores(self, name: str, is_folder: bool) -> bool:
         """Whether the entry of that name in this folder is ignored; a link is no folder."""
-        if name in NEVER:
-            return True
-        path = self.below + os.fsencode(name)
-        if not self._verdict(path, is_folder):
+        if not self.would_ignore(name, is_folder):
             return False
         # For what git tracks only our own files count.
-        return not self.tracked.holds(path, is_folder) or self._own_verdict(path, is_folder)
+        path = self.below + os.fsencode(name)
+        return (
+            name in NEVER
+            or not self.tracked.holds(path, is_folder)
+            or self._own_verdict(path, is_folder)
+        )
+
+    def would_ignore(self, name: str, is_folder: bool) -> bool:
+        """The same, were nothing of it tracked."""
+        return name in NEVER or self._verdict(self.below + os.fsencode(name), is_folder)
 
     def inside(self, name: str) -> Rules:
         """The rules in force in a subfolder."""
@@ -187,7 +193,8 @@ def rules_of(folder: Path, root: Path | None = None) -> Rules:
     """The rules in force in a folder: from the top of its repository, else from `root` where that
     holds it, else from itself.
 
-    A folder that is itself ignored was asked for by name: what ignores it does not hold in it.
+    A folder that is itself ignored was asked for by name: what ignores it does not hold in it,
+    also where git tracks something in it.
     """
     repository = repository_of(folder)
     top = root if root and folder.is_relative_to(root) else folder
@@ -195,7 +202,7 @@ def rules_of(folder: Path, root: Path | None = None) -> Rules:
     rules = _top_rules(top, repository)
     for name in folder.relative_to(top).parts:
         inner = rules.inside(name)
-        if rules.ignores(name, True):
+        if rules.would_ignore(name, True):
             inner = Rules(inner.folder, inner.git, inner.own)
         rules = inner
     return rules

@@ -6,6 +6,7 @@ finds the lines in them (`matching`), or in all files. So the answer is the same
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -194,7 +195,7 @@ async def _candidates(
     above = extra.above(start)
     return (
         name
-        for name in sorted(names)
+        for name in sorted(set(names))
         if wanted(name)
         and not rules.hides(name)
         and not (extra and extra.hides(above + name, False))
@@ -210,30 +211,31 @@ async def _by_ripgrep(query: Query, rules: Rules, processes: Processes) -> list[
     with tempfile.NamedTemporaryFile(prefix="shiro-grep-") as ignore:
         ignore.write(b"".join(_ignore_lines(pruned)))
         ignore.flush()
-        options = ("--no-config", "--no-ignore", "--hidden", "--no-messages", "--text", "--null")
-        globs = [f"--glob={each}" for each in query.globs]
-        done = await processes.capture(
-            [
-                program,
-                *options,
-                *globs,
-                "--ignore-file",
-                ignore.name,
-                "-l",
-                "-e",
-                query.narrow,
-                "./",
-            ],
-            cwd=rules.folder,
-            environment=processes.child_environment(),
-            timeout=SECONDS,
-            limit=OUTPUT_LIMIT,
+        options = ["--no-config", "--no-ignore", "--hidden", "--no-messages", "--text", "--null"]
+        options += [f"--glob={each}" for each in query.globs]
+        options += [f"--ignore-file={ignore.name}", f"--regexp={query.narrow}"]
+        done, tracked = await asyncio.gather(
+            processes.capture(
+                [program, "--files-with-matches", *options, "./"],
+                cwd=rules.folder,
+                environment=processes.child_environment(),
+                timeout=SECONDS,
+                limit=OUTPUT_LIMIT,
+            ),
+            in_thread(_tracked_in, rules, pruned),
         )
     if done.timed_out:
         raise _too_long()
     if done.errors or done.cut:  # a pattern that is too large for it
         return None
-    return [name.removeprefix(b"./") for name in done.output.split(b"\0")[:-1]]
+    return [*tracked, *(name.removeprefix(b"./") for name in done.output.split(b"\0")[:-1])]
+
+
+def _tracked_in(rules: Rules, folders: Sequence[bytes]) -> list[bytes]:
+    """What git tracks in ignored folders, which ripgrep does not enter."""
+    here = len(rules.below)
+    paths = (rules.below + folder.rstrip(b"/") for folder in folders)
+    return [name[here:] for path in paths for name in rules.tracked.below(path)]
 
 
 def _ignore_lines(folders: Sequence[bytes]) -> Iterator[bytes]:

@@ -86,8 +86,8 @@ def files_below(rules: Rules) -> Iterator[bytes]:
 
 
 def ignored_folders(rules: Rules) -> list[bytes]:
-    """Ignored folders of the upper levels, where those that hold much usually are: a walk that
-    only wants what is not ignored need not enter them. Never all that there may be."""
+    """Ignored folders of the upper levels, where those that hold much usually are: only what git
+    tracks in them is wanted. Never all that there may be."""
     found: list[bytes] = []
     queue: deque[tuple[bytes, Rules, str]] = deque([(b"", rules, "")])
     room = LOOKED_AT
@@ -100,7 +100,7 @@ def ignored_folders(rules: Rules) -> list[bytes]:
                 if not each.is_dir(follow_symlinks=False):
                     continue
                 name = prefix + os.fsencode(each.name) + b"/"
-                if here.ignores(each.name, True):
+                if here.would_ignore(each.name, True):
                     found.append(name)
                 else:
                     queue.append((name, here, each.name))

@@ -67,7 +67,8 @@ def test_lines_come_in_the_order_of_paths_without_what_is_ignored(
         root,
         **{".gitignore": "out/\n*.log\n", "e.log": "word", ".hidden": "word h", "f.log": "word"},
     )
-    subprocess.run(["git", "-C", root, "add", "-f", "f.log"], check=True)
+    put(root, **{"out/kept/t": "word", "out/kept/u.log": "word"})
+    subprocess.run(["git", "-C", root, "add", "-f", "f.log", "out/kept/t"], check=True)
     (root / "out/link").symlink_to(root / "b")
     (root / "link").symlink_to(root / "b")
     found = find(Query("w.rd( é)?"), root, programs)
@@ -78,9 +79,12 @@ def test_lines_come_in_the_order_of_paths_without_what_is_ignored(
         ("b", 2, "word b"),
         ("d", 1, "a word é"),
         ("f.log", 1, "word"),
+        ("out/kept/t", 1, "word"),
     ]
     assert found.notes == ((b"d", "Not UTF-8; read as cp1252."),) and not found.more
-    assert find(Query("word"), root / "out", programs).hits == (Hit(b"x", 1, "word"),)
+    assert [hit.name for hit in find(Query("word"), root / "out", programs).hits] == [
+        *(b"kept/t", b"kept/u.log", b"x")
+    ]
     narrowed = find(Query("word", globs=("*.log",)), root, programs, lambda n: n.endswith(b".log"))
     assert narrowed.hits == (Hit(b"f.log", 1, "word"),)
 
