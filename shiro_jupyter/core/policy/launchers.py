@@ -132,7 +132,8 @@ def is_known(words: Words) -> bool:
 
 def renames(words: Words) -> bool:
     """Whether from here on a name may stand for another command."""
-    return "expand_aliases" in words or words[:2] in (("hash", "-p"), ("enable", "-f"))
+    set_so = "expand_aliases" in words or "extglob" in words
+    return set_so or words[:2] in (("hash", "-p"), ("enable", "-f"))
 
 
 def unwrapped(words: Words) -> list[Words]:
@@ -252,6 +253,9 @@ def nested_scripts(words: Words) -> list[str]:
 
 def _git_scripts(form: Words) -> list[str]:
     scripts = [match[1] for word in form if (match := _GIT_RUNS.fullmatch(word))]
+    # An alias of a command of git's own, set for this call or for good.
+    aliases = re.findall(r"(?:^|\0)alias\.[\w-]+[=\0]([^\0]+)", "\0".join(form))
+    scripts += [each[1:] if each[0] == "!" else f"git {each}" for each in aliases]
     for word, following in pairwise((*form, "")):
         option, _, said = word.partition("=")
         if _GIT_SCRIPT.fullmatch(option):

@@ -205,14 +205,18 @@ def _wanted(pattern: str) -> _Wanted:
 
 
 def _without_global_options(words: Words) -> Words:
-    """What stands between `git` and its command; `send-pack` is how `push` is done."""
+    """Without what stands between `git` and its command; `send-pack` and others push as well."""
     if words[0] != "git":
         return words
     rest = list(words[1:])
     while rest and rest[0].startswith("-"):
         if rest.pop(0) in _GIT_VALUED and rest:
             rest.pop(0)
-    return ("git", *("push" if word == "send-pack" else word for word in rest[:1]), *rest[1:])
+    if rest[:1] in (["send-pack"], ["http-push"]):
+        rest[0] = "push"
+    elif rest[:2] in (["subtree", "push"], ["lfs", "push"]):
+        rest.pop(0)
+    return ("git", *rest)
 
 
 def may_become_one(rules: Iterable[Rule], subject: Subject) -> bool:

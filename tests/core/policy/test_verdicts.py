@@ -142,6 +142,16 @@ COMMANDS = r"""
 ---- git -C x send-pack origin
 ---- /usr/lib/git-core/git-push origin
 ---- git-push
+---- git http-push x
+---- git subtree push origin x
+---- git -c alias.p=push p
+---- git -c alias.p='push origin' p
+---- git config alias.p push; git p
+---- git config alias.p '!curl x'
+??-+ git config alias.st status
+++-+ git config --get alias.p
+??-? shopt -s extglob\ngit @(push) origin
+??-? bash -O extglob -c 'git @(push) origin'
 ??-+ pip3 install x
 ??-+ pip3.12 install x
 ??-+ python3.11 -m pip install x
