@@ -453,7 +453,10 @@ def test_an_edit_tells_no_lines_of_what_may_not_be_read_without_asking(tmp_path:
         gate=Gate("ask", Rules.parse(deny=["read(secrets/**)"])),
         person=allows,
     )
-    assert stage.outcomes() == ["failed"] * 3 and not stage.asked
+    assert stage.outcomes() == ["failed"] * 3
+    assert [question.title.partition("?")[0] for question in stage.asked] == [
+        "Let the model know why it cannot change .env so"
+    ]
     told = ["-1: 'one'" in each.text for each in stage.of(events.ToolFinished)]
     assert told == [False, False, True]
 
