@@ -113,15 +113,19 @@ def _in_place(old: Sequence[str], new: Sequence[str], at: int, to: int) -> Itera
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Lines that each text has but once, as many as stand in the same order in both."""
-    once, once_new = ({line for line, n in Counter(each).items() if n == 1} for each in (old, new))
-    places = {line: at for at, line in enumerate(new) if line in once_new}
-    pairs = [(at, places[line]) for at, line in enumerate(old) if line in once and line in places]
+    count, count_new = Counter(old), Counter(new)
+    places = {line: at for at, line in enumerate(new)}
+    pairs = [
+        (at, places[line])
+        for at, line in enumerate(old)
+        if count[line] == 1 and count_new.get(line) == 1
+    ]
     # The longest run of rising places: of each length, the one that ends lowest.
     ends: list[int] = []
     best: list[int] = []
     before: list[int] = []
     for n, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
+        length = bisect_left(ends, place) if ends and ends[-1] >= place else len(ends)
         ends[length : length + 1] = [place]
         before.append(best[length - 1] if length else -1)
         best[length : length + 1] = [n]
