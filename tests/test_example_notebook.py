@@ -35,7 +35,7 @@ SAID = {
         f"Remembered as gotcha: {GOTCHA} #orders #dates\n"
         "  tags: orders, dates\n  in .shiro/memory/MEMORY.md"
     ],
-    "recall-dates": ["| gotcha | now | 1 |  | ", f"| {GOTCHA} #orders #dates |"],
+    "recall-dates": [f"| gotcha | now | 1 | {GOTCHA} #orders #dates |"],
     "ask-dates": ["Day-first, as the project's memory says"],
 }
 FIGURES = ["plot-first", "plot-again"]

@@ -9,7 +9,7 @@ from tests.support.pages import FakePage
 
 pytestmark = pytest.mark.kernel
 
-SLEEPS = "import time; time.sleep(1.2)"
+SLEEPS = "import time; time.sleep(2.5)"  # a slow machine answers the page late
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ SLEEPS = "import time; time.sleep(1.2)"
         f"%load_ext shiro_jupyter\n{SLEEPS}",
         SLEEPS,
         f"{SLEEPS}; 1 / 0",
-        "import asyncio; await asyncio.sleep(1.2)",
+        "import asyncio; await asyncio.sleep(2.5)",
         f"get_ipython().run_cell('1');{SLEEPS}",
     ],
 )
@@ -56,8 +56,7 @@ def test_what_jupyterlab_asks_on_its_own_account_leaves_it_busy(
 
 
 def test_a_silent_request_counts_as_running(kernel: Kernel, page: FakePage) -> None:
-    sleeps = "import time; time.sleep(2.5)"  # a slow machine answers the page late
-    request = kernel.client.execute(sleeps, silent=True, allow_stdin=False)
+    request = kernel.client.execute(SLEEPS, silent=True, allow_stdin=False)
     page.until(lambda: (request, "busy") in page.statuses)
     page.request("bye")
     page.until(lambda: (request, "idle") in page.statuses)
