@@ -96,7 +96,7 @@ def assert_gotcha_is_recorded(project: Path) -> None:
     stamp, rest = line.split("] ", 1)
     assert re.fullmatch(r"- \[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", stamp)
     assert rest == (
-        f"(gotcha) {GOTCHA} #orders #dates <!-- modules: matplotlib, pandas; "
+        f"(gotcha) {GOTCHA} #orders #dates <!-- files: orders.csv; modules: matplotlib, pandas; "
         "frames: orders, per_month, days, quantity_by_channel, prices; "
         "columns: order_id, order_date, customer_id, product, quantity; source: user -->"
     )

@@ -257,8 +257,11 @@ class Agent:
         return calls
 
     def _fitted(self, request: Request, profile: Profile, turn: Turn) -> Request:
-        """The request with as much of the conversation as the model's window takes."""
+        """The request with as much of the conversation as the model's window takes; a client that
+        writes its own prompt chooses by itself."""
         items = self.session.items
+        if profile.calling == "schema":
+            return request
         before = self._pruner.size(items)
         if self._pruner.prune(items, room_for_items(request, profile)) and not turn.pruned:
             turn.pruned = True

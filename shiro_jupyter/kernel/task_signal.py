@@ -14,6 +14,7 @@ from types import ModuleType
 
 from ..core.memory.signal import TaskSignal
 from ..core.memory.stale import Exists, ends_with, named
+from ..core.policy.names import is_secret_name
 from ..core.workspace.git import git_state
 from ..core.workspace.project import Project
 from .frames import TABLE_ERRORS, frame_of, is_frame
@@ -67,9 +68,10 @@ def about(
 ) -> dict[str, Sequence[str]]:
     """What is kept beside a new memory. Of files and tables those that it names come first, and of
     the columns those that it names, then those of such tables, since only a handful is kept; a
-    file has to be there, so that it is known when it is gone."""
-    changed = [path for path in signal.files if exists(path)]
-    told = [name for name in named(text) if exists(name)]
+    file has to be there, so that it is known when it is gone. The name of one that holds keys is
+    nobody else's business, and the index is shared."""
+    changed = [path for path in signal.files if exists(path) and not is_secret_name(path)]
+    told = [name for name in named(text) if exists(name) and not is_secret_name(name)]
     files = [next((path for path in changed if ends_with(path, name)), name) for name in told]
     words = set(re.findall(r"\w+", text))
     frames = sorted(tables, key=lambda name: name not in words)

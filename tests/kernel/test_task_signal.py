@@ -83,3 +83,8 @@ def test_of_files_those_named_in_the_text_are_kept_first_and_none_that_is_gone()
     there = {"docs/a.md", "src/load.py", "clean.py", "load.py"}
     kept = about(signal, {}, text, "user", there.__contains__)
     assert kept["files"] == ["clean.py", "src/load.py", "docs/a.md"]
+
+
+def test_a_file_that_may_hold_keys_is_not_named_in_what_is_shared() -> None:
+    signal = TaskSignal(files=(".env", "load.py", "config/secrets.yml"))
+    assert about(signal, {}, "the port stands in .env", "user")["files"] == ["load.py"]

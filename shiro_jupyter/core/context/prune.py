@@ -58,19 +58,23 @@ class Pruner:
         return self._size(items, self.cut)
 
     def prune(self, items: Sequence[Item], room: int) -> bool:
-        """Move the cut on where the items are larger than `room` tokens; whether it moved.
+        """Move the cut on where the items are larger than `room` tokens; whether less is shown.
 
         Results go first, the oldest first, those of the newest steps last of all; then the
         reasoning of earlier turns, then earlier turns whole. What still does not fit then stays.
         """
-        if self.size(items) <= room:
+        size = self.size(items)
+        if size <= room:
             return False
-        before, target = self.cut, int(room * (1 - GAIN))
+        cut, least, target = self.cut, size, int(room * (1 - GAIN))
         for moved in self._moves(items):
             self.cut = moved
-            if self._size(items, moved) <= target:
+            if (now := self._size(items, moved)) < least:
+                cut, least = moved, now
+            if least <= target:
                 break
-        return self.cut != before
+        self.cut = cut  # what moved without a gain would only cost what is cached
+        return least < size
 
     def _moves(self, items: Sequence[Item]) -> Iterator[Cut]:
         """Ever deeper cuts, each a step or a turn further."""
