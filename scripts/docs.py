@@ -77,7 +77,7 @@ SAMPLES = (
     ("look at one that may hold keys, such as `.env`", Subject("t", "read", (".env",)), False),
     ("change a file of the project", Subject("t", "write", ("a.py",)), False),
     (
-        "change one that holds keys, steers git or another tool, or is outside the project",
+        "change one that holds keys, or steers git or another tool",
         Subject("t", "write", (".git/config",)),
         False,
     ),
