@@ -31,7 +31,7 @@ WORDS = [f"word{number}" for number in range(3_000)]
 # One word in many files, one in none, and a pattern without a literal to look for.
 PATTERNS = ("word777", "word77x7", r"[a-d]\w+9{3}5\b")
 
-GIT, RG, BOTH, NONE = ("git",), ("rg",), ("git", "rg"), tuple[str, ...]()
+GIT, BOTH, NONE = ("git",), ("git", "rg"), tuple[str, ...]()
 
 
 def make(root: Path) -> None:
@@ -91,7 +91,7 @@ async def searching(folder: Path, place: str) -> None:
     for pattern in PATTERNS:
         parameters = tool.parse(json.dumps({"pattern": pattern}))
         command = [where("rg"), "-n", pattern]
-        for programs in (BOTH, RG, NONE):
+        for programs in (BOTH, NONE):
             bench = Bench(folder)
             with processes_with(*programs) as bench.processes:
                 work = partial(tool.run, parameters, bench.context)

@@ -66,7 +66,7 @@ class Glob(Tool[GlobParameters]):
         except ValueError as error:
             raise ToolFailed(str(error)) from None
         extra = Extra(context.project.root, context.project.ignore)
-        names = set(filter(glob.fits, await files_in(start, extra, context.processes)))
+        names = set(glob.fitting(await files_in(start, extra, context.processes)))
         if not set(pattern) & set("*?[{"):  # asked for by name, so that nothing ignores it
             names.add(os.fsencode(pattern.strip("/")))
         found = await until_cancelled(islice(filter(Present(start), sorted(names)), PATHS + 1))

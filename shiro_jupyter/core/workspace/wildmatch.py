@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 _CLASSES = {
@@ -75,20 +75,21 @@ class NameGlob:
     def __init__(self, pattern: str) -> None:
         forms = [each.removeprefix("./") for each in _without_braces(pattern)]
         self.plain = tuple(forms) if all(map(_is_plain, forms)) else ()
-        self._names: list[re.Pattern[bytes]] = []
-        self._paths: list[re.Pattern[bytes]] = []
-        for form in forms:
-            data = os.fsencode(form + "**" if form.endswith("/") else form)
-            path = b"/" in data
-            if not (fits := wildmatch(data.removeprefix(b"/"), path=path)):
-                raise ValueError(f"No name can fit {form!r}; put a \\ before a [ that is meant so.")
-            (self._paths if path else self._names).append(fits)
+        self._whole = re.compile(b"|".join(map(_of_path, forms)), re.DOTALL)
 
     def fits(self, path: bytes) -> bool:
-        name = path[path.rfind(b"/") + 1 :]
-        return any(each.match(name) for each in self._names) or any(
-            each.match(path) for each in self._paths
-        )
+        return self._whole.match(path) is not None
+
+    def fitting(self, paths: Iterable[bytes]) -> Iterator[bytes]:
+        return filter(self._whole.match, paths)
+
+
+def _of_path(form: str) -> bytes:
+    data = os.fsencode(form + "**" if form.endswith("/") else form)
+    path = b"/" in data
+    if not (fits := wildmatch(data.removeprefix(b"/"), path=path)):
+        raise ValueError(f"No name can fit {form!r}; put a \\ before a [ that is meant so.")
+    return b"(?:%b%b)" % (b"" if path else b"(?:.*/)?", fits.pattern)
 
 
 def _is_plain(form: str) -> bool:
