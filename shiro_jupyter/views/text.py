@@ -117,7 +117,7 @@ class TextView:
                 pass
             case e.ToolFinished(outcome=outcome, text=text):
                 self._print(self._tool_line(self.state.tools[-1]))
-                if outcome == "refused":  # by whom and why is not to be seen elsewhere
+                if outcome not in ("ok", "interrupted"):  # why is not to be seen elsewhere
                     self._print(self._styled(f"    {one_line(text)}", "dim"))
             case e.Retrying(reason, seconds) if not self._terminal:
                 self._print(f"· retrying in {duration(seconds)}: {one_line(reason)}")

@@ -7,6 +7,7 @@ import pytest
 from shiro_jupyter.core import events as e
 from shiro_jupyter.core.events import Event
 from shiro_jupyter.core.todos import Todo
+from shiro_jupyter.core.transcript import Outcome
 from shiro_jupyter.views.text import TextView
 from tests.views.screen import screen
 from tests.views.turns import TURNS, ended, text_view, timed
@@ -208,11 +209,12 @@ def test_a_diff_is_coloured_in_a_terminal_that_has_colours() -> None:
     assert screen(shown[True]) == screen(shown[False])
 
 
-def test_why_a_call_was_refused_stands_below_it() -> None:
+@pytest.mark.parametrize(("outcome", "mark"), [("refused", "⊘"), ("failed", "✗")])
+def test_why_a_call_came_to_nothing_stands_below_it(outcome: Outcome, mark: str) -> None:
     for terminal in (True, False):
         view, out, _ = text_view(terminal=terminal)
-        done = e.ToolFinished("a", "bash", "refused", "Plan mode: nothing\nmay be changed.")
+        done = e.ToolFinished("a", "bash", outcome, "Plan mode: nothing\nmay be changed.")
         play(view, [e.TurnStarted(1, "go"), e.ToolCalled("a", "bash", "make"), done])
         assert screen(out.getvalue()).startswith(
-            "⊘ bash  make  refused\n    Plan mode: nothing may be changed.\n"
+            f"{mark} bash  make  {outcome}\n    Plan mode: nothing may be changed.\n"
         )
