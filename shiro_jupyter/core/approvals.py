@@ -65,7 +65,7 @@ def _question(
         title += " It has changed since you allowed it: nothing was done yet, please look again."
     if led:
         title += f" The model has read the words of others ({', '.join(led)}), which may lead it."
-    choices = [each for each in events.APPROVAL_CHOICES if not (led and each == "session")]
+    choices = [each for each in events.APPROVAL_CHOICES if not (led and each == events.ALLOW_SESSION)]
     return Question(
         id=f"{context.call_id}:{subject.digest}",
         call_id=context.call_id,
