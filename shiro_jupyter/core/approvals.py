@@ -65,14 +65,14 @@ def _question(
         title += " It has changed since you allowed it: nothing was done yet, please look again."
     if led:
         title += f" The model has read the words of others ({', '.join(led)}), which may lead it."
-    choices = [each for each in events.APPROVAL_CHOICES if not (led and each == events.ALLOW_SESSION)]
+    never = events.ALLOW_SESSION if led else ""
     return Question(
         id=f"{context.call_id}:{subject.digest}",
         call_id=context.call_id,
         kind="approval",
         title=title,
         preview=subject.shown,
-        choices=tuple(choices),
+        choices=tuple(each for each in events.APPROVAL_CHOICES if each != never),
         digest=subject.digest,
         grant=subject.grant_label,
     )
