@@ -105,9 +105,16 @@ class Git:
         if not _HASH.fullmatch(done.output):
             none = f"There is no commit {printable(ref)}; git_log lists those there are."
             if ref == "HEAD":
-                none = "There is no commit yet; git_status tells what there is."
+                none = await self._without_head()
             raise self.failure(done, none)
         return done.output.decode().strip()
+
+    async def _without_head(self) -> str:
+        """Why HEAD names no commit: nothing was committed yet, or something is broken."""
+        any_commit = await self.capture("rev-list", "--max-count=1", "--all")
+        if any_commit.exit_code == 0 and not any_commit.output:
+            return "There is no commit yet; git_status tells what there is."
+        return "HEAD names no commit that git can read; let the person look at it with `git fsck`."
 
     async def span(self, ref: str) -> str:
         """The same for `a..b` and `a...b`, in hashes; an empty end is HEAD."""
@@ -168,7 +175,8 @@ class GitTool(Tool[P]):
 
 def in_project(project: Project, given: str) -> str:
     """A path as git knows it: relative to the project, links not followed, which git does not do
-    either. Raises `PathRefused` for what is outside."""
+    either. Raises `PathRefused` for what is outside, and for what stands behind a link to a folder:
+    under that name git would read what no rule was asked about."""
     if given.startswith("-"):
         raise PathRefused(f"{given!r} looks like an option; give a path, ./{given} if it is one.")
     if not given.strip() or "\0" in given or given.startswith("~"):
@@ -179,7 +187,19 @@ def in_project(project: Project, given: str) -> str:
             f"{printable(given)} is outside the project folder {project.root}; git tools tell only "
             "of what lies in it."
         )
+    if path != project.root and not _is_real(path.parent):
+        raise PathRefused(
+            f"{printable(given)} leads through a link, which git does not follow; give the path "
+            "that it leads to."
+        )
     return path.relative_to(project.root).as_posix()
+
+
+def _is_real(folder: Path) -> bool:
+    try:
+        return folder.resolve() == folder
+    except (OSError, RuntimeError):  # a loop of links
+        return False
 
 
 def check_known(git: Git, path: str) -> None:

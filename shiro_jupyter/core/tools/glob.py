@@ -59,6 +59,8 @@ class Glob(Tool[GlobParameters]):
 
     async def run(self, parameters: GlobParameters, context: ToolContext) -> ToolResult:
         start, pattern = _start(parameters, context)
+        if "\0" in pattern:
+            raise ToolFailed("No name holds a NUL; give the pattern without it.")
         where = printable(shown(context.project, start))
         await in_thread(check_folder, start, where)
         try:

@@ -145,6 +145,13 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
     assert text(tmp_path, GitDiff(), staged=True).startswith("a.py  +0 -0")
 
 
+def test_a_head_that_is_broken_is_not_called_a_beginning(root: Path) -> None:
+    (root / ".git/refs/heads/main").write_text("0" * 39 + "1\n")
+    for tool in (GitLog(), GitShow(), GitDiff()):
+        ref = {} if tool.name == "git_log" else {"ref": "HEAD"}
+        assert "no commit that git can read" in refused(root, tool, **ref)
+
+
 # -- diff --------------------------------------------------------------------------------
 
 
@@ -346,6 +353,23 @@ def test_a_path_that_is_an_option_or_outside_is_refused_by_each(root: Path, path
         with pytest.raises(PathRefused):
             Bench(root).run(tool(), path=path)
     assert {each.name for each in root.iterdir()} == {".git", "a.py", "sub"}
+
+
+@pytest.mark.parametrize("leads", ["elsewhere", "project/private", "project/loop"])
+def test_what_stands_behind_a_link_to_a_folder_is_refused_by_each(root: Path, leads: str) -> None:
+    (root / "data/deep").mkdir(parents=True)
+    (root / "data/deep/s.txt").write_text("tracked\n")
+    commit(root, "Add data")
+    (root / "data").rename(root / "old")
+    (root / "loop").symlink_to("loop")
+    target = root.parent / leads
+    if leads != "project/loop":
+        (target / "deep").mkdir(parents=True)
+        (target / "deep/s.txt").write_text("hunter2\n")
+    (root / "data").symlink_to(target)
+    for tool in TOOLS:
+        with pytest.raises(PathRefused, match="leads through a link"):
+            Bench(root).run(tool(), path="data/deep/s.txt")
 
 
 @pytest.mark.parametrize("path", ["; touch pwned.txt", "$(touch pwned.txt)", "a.py\ntouch pwned"])

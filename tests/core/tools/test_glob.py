@@ -109,6 +109,8 @@ def test_what_cannot_be_looked_for_is_refused_with_the_way_on(bench: Bench) -> N
         paths(bench, "missing/*.py")
     with pytest.raises(ToolFailed, match=r"No name can fit '\['; put a"):
         paths(bench, "[")
+    with pytest.raises(ToolFailed, match="No name holds a NUL"):
+        paths(bench, "a\0")
     with pytest.raises(InvalidArguments, match="at least 1 character"):
         paths(bench, "")
     with pytest.raises(PathRefused, match="The path is empty"):
