@@ -106,7 +106,8 @@ def test_words_of_others_taint_the_session_that_is_told_them(bench: Bench, memor
 
 def test_a_found_memory_says_all_there_is_to_know_of_it(bench: Bench, memory: Memory) -> None:
     memory.remember("prices come from load_prices.py (see gone.md)", scope="global")
-    memory.remember("prices are read by load_prices.py (see here.md)")
+    about = {"files": ["load_prices.py"]}  # so it was there
+    memory.remember("prices are read by load_prices.py (see here.md)", about=about)
     index = memory.path()
     index.with_name("here.md").write_text("theirs\n")
     ours = bench.run(Recall(memory), query="load_prices", scope="project").text
