@@ -8,11 +8,12 @@ from functools import lru_cache
 
 from .commands import read_command
 from .launchers import Words, name_of, unwrapped
+from .names import named
 
 # Folders whose loss takes the machine or the user's whole home with them.
-_SYSTEM = frozenset(
+_SYSTEM = named(
     """/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var
-    /Applications /Library /System /Users /Volumes""".split()  # noqa: SIM905
+    /Applications /Library /System /Users /Volumes"""
 )
 _HOME = re.compile(r"~[\w-]*|\$HOME|\$\{HOME(?:[:%#][^}]*)?\}")
 # Somebody's home, or one's own wherever it is, spelt out.

@@ -1,4 +1,4 @@
-"""Names of files that hold keys, and of files that steer other programs."""
+"""Names: of files that hold keys, of files that steer other programs, and of commands in a list."""
 
 from __future__ import annotations
 
@@ -65,3 +65,8 @@ def is_secret_name(path: str | PurePath) -> bool:
 def is_steering_name(path: str) -> bool:
     """Whether an edit of the file would change what other programs do, so that it always asks."""
     return _STEERING.search(path) is not None
+
+
+def named(text: str) -> frozenset[str]:
+    """The names in a text, between blanks: a long list reads better so than as quoted words."""
+    return frozenset(text.split())

@@ -27,17 +27,17 @@ from .launchers import (
     with_modules,
 )
 from .lookers import does_more, edits_only
-from .names import is_steering_name
+from .names import is_steering_name, named
 from .subjects import Subject
 
 # What a session is tainted by.
 NETWORK, ELSEWHERE = "network", "files outside the project"
 
-_FETCHERS = frozenset(
+_FETCHERS = named(
     """curl wget aria2c http https xh nc ncat netcat socat telnet ssh scp sftp rsync ftp lftp rclone
     mosh ping dig nslookup host whois lynx links w3m elinks youtube-dl yt-dlp sendmail mail mutt
     aws gsutil gcloud az s3cmd s5cmd azcopy b2 kaggle huggingface-cli hf wandb gh glab hub docker
-    podman kubectl helm terraform ansible""".split()  # noqa: SIM905
+    podman kubectl helm terraform ansible"""
 )
 # What a tool does with its first word that stays on this machine; all else of it does not.
 # What these print is their own report, and no text of others.
@@ -82,24 +82,22 @@ _URL = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://")
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 # Commands that only tell of the paths they are given, those that show what stands there, and of
 # these the ones whose first operand is no path.
-_TELL = frozenset(
-    "ls stat du df find which type file cd pushd test [ realpath basename echo wc cmp".split()  # noqa: SIM905
-)
-_SHOW = frozenset(
+_TELL = named("ls stat du df find which type file cd pushd test [ realpath basename echo wc cmp")
+_SHOW = named(
     """cat tac nl head tail less more grep egrep fgrep rg sed awk sort uniq cut paste diff strings
-    xxd od hexdump jq yq column base64 zcat""".split()  # noqa: SIM905
+    xxd od hexdump jq yq column base64 zcat"""
 )
-_PATTERNED = frozenset("grep egrep fgrep rg sed awk jq yq".split())  # noqa: SIM905
+_PATTERNED = named("grep egrep fgrep rg sed awk jq yq")
 # Commands that work on this machine alone; all that is not known does more, for all we know.
 _HERE = (
     _TELL
     | _SHOW
-    | frozenset(
+    | named(
         """cp mv rm mkdir rmdir touch ln chmod install truncate tee split tr printf true false : pwd
         date sleep seq dirname kill wait exit return break continue set shift local read mapfile
         expr nproc uname id whoami ps free uptime jobs fd fdfind tree comm join fold fmt rev expand
         shuf md5sum sha1sum sha256sum cksum gzip gunzip zip unzip tar dd export pytest ruff mypy
-        pyright black isort flake8 pylint""".split()  # noqa: SIM905
+        pyright black isort flake8 pylint"""
     )
 )
 # Where a command is given by its path: there are those that are installed, and elsewhere any.

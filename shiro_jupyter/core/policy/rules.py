@@ -32,6 +32,7 @@ from .launchers import (
     with_modules,
 )
 from .lookers import does_more, edits_only
+from .names import named
 from .subjects import Access, Subject
 
 _RULE = re.compile(r"\s*([A-Za-z_*][\w*-]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
@@ -40,14 +41,14 @@ _GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-
 RULE_LENGTH = 1000
 _LETTERS = {"--recursive": "r", "--force": "f"}
 # Commands whose arguments and input are no command, unless one of them has it do more.
-_DATA = frozenset(
+_DATA = named(
     """echo printf grep egrep fgrep which type man whatis apropos ls cat test [ export find rg
     sed awk sort head tail wc diff cd pushd mkdir touch rm mv cp ln chmod tee cut tr uniq jq
-    column less more nl tac read""".split()  # noqa: SIM905
+    column less more nl tac read"""
 )
-_GIT_DATA = frozenset(
+_GIT_DATA = named(
     """add commit tag log show diff status branch checkout switch restore mv rm stash merge notes
-    blame shortlog grep""".split()  # noqa: SIM905
+    blame shortlog grep"""
 )
 _EFFORT = 10_000  # a longer line is not compared word by word
 # Between the words of a command, where code holds it: `["git", "push"]`.

@@ -6,8 +6,8 @@ from shiro_jupyter.core.context.instructions import AgentsFile, Instructions
 from shiro_jupyter.core.context.prompt import INTRODUCTION, known_text, system_text
 from shiro_jupyter.core.workspace.project import Project
 
-SHOP = Project(Path("/work/shop"), Path("/work/shop/eda.ipynb"))
-PLACE = "Project folder: /work/shop\nNotebook: eda.ipynb"
+SHOP = Project(Path("/home/ann/shop"), Path("/home/ann/shop/eda.ipynb"))
+PLACE = "Project folder: /home/ann/shop\nNotebook: eda.ipynb"
 MEMORY = "<memory>\n- prices are net\n</memory>"
 
 
@@ -18,8 +18,8 @@ def instructions(*lines: str) -> str:
 def test_what_stands_before_the_conversation_and_in_which_order() -> None:
     told = instructions("Use uv.")
     assert system_text(SHOP, MEMORY, told) == f"{INTRODUCTION}\n\n{PLACE}\n\n{MEMORY}\n\n{told}"
-    bare = system_text(Project(Path("/work/shop")))
-    assert bare == f"{INTRODUCTION}\n\nProject folder: /work/shop"
+    bare = system_text(Project(Path("/home/ann/shop")))
+    assert bare == f"{INTRODUCTION}\n\nProject folder: /home/ann/shop"
 
 
 def test_a_small_model_is_told_the_place_and_the_memories_alone() -> None:

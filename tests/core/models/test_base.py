@@ -41,7 +41,7 @@ def request_of(sets: Sequence[ToolSet], *, memory: bool, kernel: bool) -> Reques
         object.__new__(each) for each in [*classes, *(KERNEL_TOOLS if kernel else ())]
     ]
     return Request(
-        system=system_text(Project(Path("/work/shop"), Path("/work/shop/eda.ipynb"))),
+        system=system_text(Project(Path("/home/ann/shop"), Path("/home/ann/shop/eda.ipynb"))),
         tools=tuple(tool.spec() for tool in tools_for(sets, hosted)),
         items=(User("How many orders are there?", 1),),
         tail=tail_text((), MadeClock().now()),
