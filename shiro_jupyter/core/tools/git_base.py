@@ -235,6 +235,6 @@ def _repository(project: Project) -> Repository:
             f"{project.root} is in no git repository; use the file tools, or let the person run "
             "`git init`."
         )
-    if fault := repository.fault(project.root, *project.allowed):
+    if fault := repository.fault(project.root, *project.allowed) or repository.borrowing():
         raise ToolFailed(f"git is not run here: {printable(fault)}; let the person look at it.")
     return repository

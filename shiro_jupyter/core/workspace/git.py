@@ -69,6 +69,18 @@ class Repository:
                 return f"{path} is a pipe, a device or a link to elsewhere"
         return ""
 
+    def borrowing(self) -> str:
+        """Why git would read objects of another repository here; empty where it does not. A look at
+        each folder of objects: for what shows contents, not for the start of a session."""
+        objects = self.common / "objects"
+        if _first_line(borrowed := objects / "info/alternates"):
+            return (
+                f"{borrowed} has it read another repository, until `git repack -a -d` has made "
+                "this one whole and that file is removed"
+            )
+        linked = next(_links_below(objects), "")
+        return f"{linked} is a link, which may lead to another repository" if linked else ""
+
     def _is_named_by(self, own: Path) -> bool:
         """As a further work tree is, in the git folder that it has."""
         named = _first_line(own / "gitdir")
@@ -189,6 +201,15 @@ def _newest(folder: bytes, names: list[bytes]) -> list[bytes]:
             return 0
 
     return sorted(names, key=time_of, reverse=True)[:FILES]
+
+
+def _links_below(folder: Path | str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for each in entries:
+            if each.is_symlink():
+                yield each.path
+            elif each.is_dir(follow_symlinks=False):
+                yield from _links_below(each.path)
 
 
 def _first_line(path: Path) -> str:

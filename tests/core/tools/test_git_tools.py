@@ -493,6 +493,18 @@ def foreign(root: Path, kind: str) -> None:
             (root / "made/HEAD").write_text("ref: refs/heads/private\n")
             (root / "made/commondir").write_text(f"{other}/.git\n")
             (root / ".git").write_text("gitdir: made\n")
+        case "alternates":
+            (root.parent / "old").rename(root / ".git")
+            (root / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
+        case "a part of objects" | "an object":
+            (root.parent / "old").rename(root / ".git")
+            (theirs, *_) = (other / ".git/objects").glob("??")
+            ours = root / ".git/objects" / theirs.name
+            if kind == "an object":
+                ours.mkdir(exist_ok=True)
+                (theirs,) = theirs.iterdir()
+                ours /= theirs.name
+            ours.symlink_to(theirs)
         case _:
             (root.parent / "old").rename(root / ".git")
             (root / ".git" / kind).rename(root.parent / "aside")
@@ -505,6 +517,7 @@ def foreign(root: Path, kind: str) -> None:
     [
         *("file", "link", "work tree of another", "common folder"),
         *("common folder of a made up one", "objects", "refs", "HEAD", "config", "index"),
+        *("alternates", "a part of objects", "an object", "objects/pack"),
     ],
 )
 def test_no_other_repository_is_read(root: Path, kind: str) -> None:
