@@ -498,8 +498,10 @@ def foreign(root: Path, kind: str) -> None:
             (root / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
         case "a part of objects" | "an object":
             (root.parent / "old").rename(root / ".git")
-            (theirs, *_) = (other / ".git/objects").glob("??")
-            ours = root / ".git/objects" / theirs.name
+            objects = root / ".git/objects"
+            found = (other / ".git/objects").glob("??")
+            theirs = next(each for each in found if not (objects / each.name).exists())
+            ours = objects / theirs.name
             if kind == "an object":
                 ours.mkdir(exist_ok=True)
                 (theirs,) = theirs.iterdir()
