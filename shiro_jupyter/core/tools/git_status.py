@@ -65,11 +65,13 @@ class GitStatus(GitTool[GitStatusParameters]):
         if not found:
             check_known(git, path)
         groups = [_group(title, lines) for title, lines in _grouped(git, found).items() if lines]
-        cut = ["[there is more: give a path]"] if told.cut else []
+        notes = ["[there is more: give a path]"] if told.cut else []
+        if (git.safe.top / ".gitmodules").exists():
+            notes.append("[what has changed inside of submodules is not told]")
         clean = ["Nothing to commit: no file has changed, the work tree is clean."]
         if path != ".":
             clean = [f"Nothing has changed in {printable(path)}."]
-        return "\n".join([_branch(head.decode(errors="replace")), *(groups or clean), *cut])
+        return "\n".join([_branch(head.decode(errors="replace")), *(groups or clean), *notes])
 
 
 def _grouped(git: Git, found: list[Change]) -> dict[str, list[str]]:

@@ -283,6 +283,15 @@ def test_links_binaries_and_submodules_as_they_were(root: Path) -> None:
     assert "\ninner  (a submodule)\n" in text(root, GitShow(), path=".")
 
 
+def test_a_clean_tree_with_submodules_says_that_they_are_not_looked_into(root: Path) -> None:
+    git(root, "submodule", "--quiet", "add", root, "inner")
+    commit(root, "Add inner")
+    (root / "inner/a.py").write_text("changed\n")
+    _, clean, note = text(root, GitStatus()).split("\n")
+    assert clean.startswith("Nothing to commit")
+    assert note == "[what has changed inside of submodules is not told]"
+
+
 def test_blame_tells_whose_each_line_is(root: Path) -> None:
     with (root / "a.py").open("a") as file:
         file.write("three\n")
