@@ -108,8 +108,12 @@ async def diff_text(git: Git, between: list[str], path: str, *, stat: bool = Fal
     if left := len(shown) - len(lines):
         lines.append(f"[{left:,} more files: give a path]")
     if hidden:
-        names = ", ".join(printable(git.name(each.name)) for each in hidden[:10])
-        lines.append(f"[left out, since reading it is asked for: {names}; give one as path]")
+        named = list(dict.fromkeys(printable(git.name(each.name)) for each in hidden))
+        more = f" and {len(named) - 10} more" if len(named) > 10 else ""
+        lines.append(
+            f"[left out, since it may not be read unasked: {', '.join(named[:10])}{more}; one "
+            "given as path is asked for, unless a rule denies it]"
+        )
     if stat or not shown:
         return "\n".join(lines)
     without = [
