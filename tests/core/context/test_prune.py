@@ -108,8 +108,9 @@ def test_a_cut_only_moves_on_and_what_comes_later_extends_what_was_sent(
     assert size(sent) == pruner.size(before)
     assert shown([*before, *after], cut)[: len(sent)] == sent
     pruner.prune([*before, *after], room)
-    assert (pruner.cut.turns, pruner.cut.results, pruner.cut.reasoning) >= (cut.turns, 0, 0)
-    assert all(now >= was for now, was in zip(vars(pruner.cut).values(), vars(cut).values()))  # noqa: B905
+    now = pruner.cut
+    assert now.turns >= cut.turns and now.results >= cut.results
+    assert now.reasoning >= cut.reasoning
     if before:
         assert chat_messages("system", sent, "tail")
         assert response_items(sent, "tail")
