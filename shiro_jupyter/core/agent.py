@@ -8,45 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import takewhile
-from typing import Any
 
 from . import events
-from .approvals import refusal_of
+from .calls import Calls, World
 from .context.prompt import tail_text
 from .context.prune import Pruner, shown
 from .errors import ModelMendable, OurFault, ShiroError, UserMendable
-from .events import Answer, Event, Question, TurnEnded, TurnOutcome
+from .events import TurnEnded, TurnOutcome
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
 from .models.profiles import Profile
 from .models.room import room_for_items
-from .policy.gate import Gate
-from .policy.secrets import redact
-from .sessions.session import Session
-from .tools.base import OUTPUT_LIMIT, Tool, ToolContext, ToolResult, bounded
-from .transcript import Assistant, Call, Item, Note, Outcome, Result, User
+from .transcript import Assistant, Call, Note, User
 from .turn import LimitReached, Limits, Turn, out_of_time
-from .workspace.clock import Clock
-from .workspace.output import HeadAndTail
-from .workspace.processes import Processes
-from .workspace.project import Project
-from .workspace.seen import Seen
 from .workspace.threads import settled
 
 log = logging.getLogger("shiro")
-
-# What the model reads where a call has no result of its own.
-INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
-NOT_BEGUN = "Interrupted by the person before this call ran: nothing was done."
-SKIPPED = "Not executed: the turn ended before this call ran."
-
-# Seconds that an ending turn waits for a call which will not end; then it is left behind.
-PATIENCE = 2.0
 
 # What the person is told of a reply that is no whole answer.
 SILENT = "The model gave no answer; ask again in other words."
@@ -56,46 +36,23 @@ ENDED_EARLY = {
 }
 
 
-@dataclass
-class Running:
-    """The call in flight; a new one resets the count of interrupts."""
-
-    task: asyncio.Task[ToolResult]
-    stopping: bool = False
-
-
-@dataclass
-class Agent:
+@dataclass(kw_only=True)
+class Agent(World):
     """One conversation. `model` makes the client of each turn, so that both may change; `system` is
     stable for a session, `surroundings` is said anew at each step."""
 
-    session: Session
     model: Callable[[], Awaitable[ModelClient]]
-    tools: Sequence[Tool[Any]]
     system: Callable[[], str]
-    gate: Gate
-    project: Project
-    processes: Processes
-    clock: Clock
-    emit: Callable[[Event], None]
-    # The person: resolves to None where nobody can answer.
-    ask: Callable[[Question], Awaitable[Answer | None]]
     flush: Callable[[], None] = lambda: None
     surroundings: Callable[[], str] = lambda: ""
-    # What of others stands in the files that a call's arguments or its result name.
-    words_of_others: Callable[[str], Sequence[str]] = lambda text: ()
     limits: Limits = field(default_factory=Limits)
-    redacted: Callable[[str], str] = redact  # takes secrets out of what is stored and sent
 
     def __post_init__(self) -> None:
-        self._by_name: Mapping[str, Tool[Any]] = {tool.name: tool for tool in self.tools}
+        self._calls = Calls(self)
         self._specs = tuple(tool.spec() for tool in self.tools)
         self._one_at_a_time = asyncio.Lock()
         self._queue: list[str] = []
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
-        self._running: Running | None = None
-        self._waited = 0.0  # seconds of the turn that the person took to answer
-        self._seen = Seen()
         self._pruner = Pruner()
 
     # -- what a host calls ---------------------------------------------------------------
@@ -118,11 +75,7 @@ class Agent:
 
     def interrupt(self) -> None:
         """First: end the call in flight, keep the turn. Nothing in flight, or again: end it."""
-        running = self._running
-        if running and not running.stopping:
-            running.stopping = True
-            running.task.cancel()
-        else:
+        if not self._calls.interrupt():
             self.stop()
 
     def stop(self) -> None:
@@ -135,7 +88,7 @@ class Agent:
     async def _run(self, prompt: str) -> TurnEnded:
         turn = Turn(self.session.turn + 1, self.clock.monotonic())
         prompt = self.redacted(prompt)
-        self._waited = 0.0
+        self._calls.waited = 0.0
         self.emit(events.TurnStarted(turn.number, prompt))
         self.session.append(User(prompt, turn.number))
         self._turn = asyncio.create_task(self._guarded(turn))
@@ -157,7 +110,7 @@ class Agent:
             )
             self.session.append(Note(who, turn.number))
         self.session.add_usage(turn.usage)
-        seconds = self.clock.monotonic() - turn.started - self._waited
+        seconds = self.clock.monotonic() - turn.started - self._calls.waited
         ended = TurnEnded(turn.number, outcome, reason, turn.usage, seconds)
         self.emit(ended)
         self.flush()
@@ -169,7 +122,7 @@ class Agent:
             await self._steps(turn)
             return "answered", ""
         except asyncio.CancelledError:
-            self._close_open_calls(turn)
+            self._calls.close_open(turn)
             return "interrupted", ""
         except LimitReached as limit:
             outcome: TurnOutcome = "limited"
@@ -183,7 +136,7 @@ class Agent:
             kind = "" if isinstance(error, ShiroError) else f"{type(error).__name__}: "
             outcome = "failed"
             reason = f"Something in shiro broke ({kind}{error}); the session is kept, ask again."
-        self._close_open_calls(turn)
+        self._calls.close_open(turn)
         return outcome, reason
 
     async def _steps(self, turn: Turn) -> None:
@@ -202,7 +155,7 @@ class Agent:
                     raise
                 if not calls:
                     return
-                outcomes = [await self._answer_call(call, turn) for call in calls]
+                outcomes = [await self._calls.answer(call, turn) for call in calls]
                 turn.check_malformed(self.limits, outcomes)
             raise LimitReached(
                 f"Stopped after {self.limits.steps} steps; say “go on” to give it as many again."
@@ -268,124 +221,6 @@ class Agent:
             self.emit(events.Compacted(before, self._pruner.size(items)))
         return replace(request, items=shown(items, self._pruner.cut))
 
-    # -- one call ------------------------------------------------------------------------
-
-    async def _answer_call(self, call: Call, turn: Turn) -> Outcome:
-        started, waited = self.clock.monotonic(), self._waited
-        await asyncio.sleep(0)  # a turn that was ended meanwhile begins no further call
-        try:
-            result = await self._result_of(call)
-        finally:
-            turn.uncounted += self.clock.monotonic() - started
-        seconds = self.clock.monotonic() - started - (self._waited - waited)
-        try:
-            result = turn.repeats.told(call, result, self._by_name.get(call.name))
-        finally:  # also the one that ends the turn has its result
-            self._close(call, result, seconds)
-        return result.outcome
-
-    async def _result_of(self, call: Call) -> ToolResult:
-        """The one result of a call, whatever happens to it."""
-        tool = self._by_name.get(call.name)
-        if tool is None:
-            self.emit(events.ToolCalled(call.call_id, call.name, ""))
-            names = ", ".join(self._by_name)
-            return ToolResult("invalid_arguments", f"No tool {call.name!r}; there are {names}.")
-        said = HeadAndTail(OUTPUT_LIMIT)
-        running = Running(asyncio.create_task(self._use(tool, call, said)))
-        self._running = running
-        try:
-            return await asyncio.shield(running.task)
-        except asyncio.CancelledError:
-            ours = asyncio.current_task()
-            if ours is None or not ours.cancelling():
-                return ToolResult("interrupted", bounded(INTERRUPTED + said.text()))
-            # The turn is ending: the call first. What came of it after all stands.
-            running.task.cancel()
-            await settled(running.task, PATIENCE)
-            if running.task.done() and not running.task.cancelled():
-                self._close(call, running.task.result())
-            else:
-                self._close(call, ToolResult("interrupted", bounded(INTERRUPTED + said.text())))
-            raise
-        finally:
-            self._running = None
-
-    async def _use(self, tool: Tool[Any], call: Call, said: HeadAndTail) -> ToolResult:
-        """The tool boundary: parse, ask, run; what the model can mend becomes its result."""
-
-        def output(text: str) -> None:
-            said.add(text)
-            self.emit(events.ToolOutput(call.call_id, text))
-
-        world = self.project, self.session, self.processes, self._seen, self.emit
-        may_read = partial(self.gate.lets_read, self.session.grants)
-        denies = self.gate.denies_reading
-        context = ToolContext(call.call_id, *world, output, self._ask, may_read, denies)
-        try:
-            parameters = tool.parse(call.arguments)
-        except ModelMendable as error:
-            begun = self.redacted(call.arguments)[:200]
-            self.emit(events.ToolCalled(call.call_id, call.name, begun))
-            return ToolResult("invalid_arguments", str(error))
-        try:
-            summary = self.redacted(tool.summary(parameters))
-            self.emit(events.ToolCalled(call.call_id, call.name, summary))
-            try:
-                refusal, context = await refusal_of(tool, parameters, context, self.gate)
-            except asyncio.CancelledError:
-                return ToolResult("interrupted", NOT_BEGUN)
-            if refusal:
-                return ToolResult("refused", refusal)
-            result = await tool.run(parameters, context)
-            return ToolResult(result.outcome, bounded(result.text))
-        except (ModelMendable, UserMendable) as error:
-            return ToolResult("failed", bounded(str(error)))
-        except Exception as error:
-            log.exception("tool %s failed", tool.name)
-            broke = f"{tool.name} broke: {type(error).__name__}: {error}"
-            return ToolResult("failed", bounded(broke))
-
-    async def _ask(self, question: Question) -> Answer | None:
-        asked = self.clock.monotonic()
-        try:
-            return await self.ask(question)
-        finally:
-            self._waited += self.clock.monotonic() - asked
-
-    # -- endings -------------------------------------------------------------------------
-
-    def _close(self, call: Call, result: ToolResult, seconds: float = 0.0) -> None:
-        text = self.redacted(result.text)
-        self._taint(call, result)
-        self.session.append(Result(call.call_id, result.outcome, text, call.turn, call.step))
-        self.emit(events.ToolFinished(call.call_id, call.name, result.outcome, text, seconds))
-
-    def _taint(self, call: Call, result: ToolResult) -> None:
-        """By what the call may have shown of the words of others, whatever tool it was. Our own
-        state has rules of its own, and what was written are the model's words."""
-        tool = self._by_name.get(call.name)
-        if tool is None or tool.access in ("session", "memory"):
-            return
-        if tool.access != "write" or result.outcome != "ok":
-            for by in self.words_of_others(f"{call.arguments}\n{result.text}"):
-                self.session.taint(by)
-
-    def _close_open_calls(self, turn: Turn) -> None:
-        """Every call of the turn gets its one result, so that the next request is whole."""
-        open_calls: dict[str, Call] = {}
-        for item in _of_turn(self.session.items, turn.number):
-            if isinstance(item, Call):
-                open_calls[item.call_id] = item
-            elif isinstance(item, Result):
-                open_calls.pop(item.call_id, None)
-        for call in open_calls.values():
-            self._close(call, ToolResult("skipped", SKIPPED))
-
     def _unqueue(self, prompt: str) -> None:
         self._queue.remove(prompt)
         self.emit(events.QueueChanged(tuple(self._queue)))
-
-
-def _of_turn(items: Sequence[Item], turn: int) -> list[Item]:
-    return list(takewhile(lambda item: item.turn == turn, reversed(items)))[::-1]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core import events
-from shiro_jupyter.core.agent import NOT_BEGUN
+from shiro_jupyter.core.calls import NOT_BEGUN
 from shiro_jupyter.core.context.tokens import estimate_item
 from shiro_jupyter.core.errors import (
     EndpointBusy,

@@ -1,0 +1,203 @@
+"""One call of the model: parsed, asked about, run, and closed with its one result."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from typing import Any
+
+from . import events
+from .approvals import refusal_of
+from .errors import ModelMendable, UserMendable
+from .events import Answer, Event, Question
+from .policy.gate import Gate
+from .policy.secrets import redact
+from .sessions.session import Session
+from .tools.base import OUTPUT_LIMIT, Tool, ToolContext, ToolResult, bounded
+from .transcript import Call, Item, Outcome, Result
+from .turn import Turn
+from .workspace.clock import Clock
+from .workspace.output import HeadAndTail
+from .workspace.processes import Processes
+from .workspace.project import Project
+from .workspace.seen import Seen
+from .workspace.threads import settled
+
+log = logging.getLogger("shiro")
+
+# What the model reads where a call has no result of its own.
+INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
+NOT_BEGUN = "Interrupted by the person before this call ran: nothing was done."
+SKIPPED = "Not executed: the turn ended before this call ran."
+
+# Seconds that an ending turn waits for a call which will not end; then it is left behind.
+PATIENCE = 2.0
+
+
+@dataclass(kw_only=True)
+class World:
+    """What the calls of a conversation touch; all of it is passed in."""
+
+    session: Session
+    tools: Sequence[Tool[Any]]
+    gate: Gate
+    project: Project
+    processes: Processes
+    clock: Clock
+    emit: Callable[[Event], None]
+    # The person: resolves to None where nobody can answer.
+    ask: Callable[[Question], Awaitable[Answer | None]]
+    # What of others stands in the files that a call's arguments or its result name.
+    words_of_others: Callable[[str], Sequence[str]] = lambda text: ()
+    redacted: Callable[[str], str] = redact  # takes secrets out of what is stored and sent
+
+
+@dataclass
+class Running:
+    """The call in flight; a new one resets the count of interrupts."""
+
+    task: asyncio.Task[ToolResult]
+    stopping: bool = False
+
+
+class Calls:
+    """Runs calls, one at a time. `waited` are the seconds that the person took to answer."""
+
+    def __init__(self, world: World) -> None:
+        self.waited = 0.0
+        self._world = world
+        self._by_name: Mapping[str, Tool[Any]] = {tool.name: tool for tool in world.tools}
+        self._running: Running | None = None
+        self._seen = Seen()
+
+    def interrupt(self) -> bool:
+        """End the call in flight; whether there was one that was not ending already."""
+        running = self._running
+        if running is None or running.stopping:
+            return False
+        running.stopping = True
+        running.task.cancel()
+        return True
+
+    async def answer(self, call: Call, turn: Turn) -> Outcome:
+        """Run a call of the turn and close it; what came of it."""
+        started, waited = self._world.clock.monotonic(), self.waited
+        await asyncio.sleep(0)  # a turn that was ended meanwhile begins no further call
+        try:
+            result = await self._result_of(call)
+        finally:
+            turn.uncounted += self._world.clock.monotonic() - started
+        seconds = self._world.clock.monotonic() - started - (self.waited - waited)
+        try:
+            result = turn.repeats.told(call, result, self._by_name.get(call.name))
+        finally:  # also the one that ends the turn has its result
+            self._close(call, result, seconds)
+        return result.outcome
+
+    async def _result_of(self, call: Call) -> ToolResult:
+        """The one result of a call, whatever happens to it."""
+        tool = self._by_name.get(call.name)
+        if tool is None:
+            self._world.emit(events.ToolCalled(call.call_id, call.name, ""))
+            names = ", ".join(self._by_name)
+            return ToolResult("invalid_arguments", f"No tool {call.name!r}; there are {names}.")
+        said = HeadAndTail(OUTPUT_LIMIT)
+        running = Running(asyncio.create_task(self._use(tool, call, said)))
+        self._running = running
+        try:
+            return await asyncio.shield(running.task)
+        except asyncio.CancelledError:
+            ours = asyncio.current_task()
+            if ours is None or not ours.cancelling():
+                return ToolResult("interrupted", bounded(INTERRUPTED + said.text()))
+            # The turn is ending: the call first. What came of it after all stands.
+            running.task.cancel()
+            await settled(running.task, PATIENCE)
+            if running.task.done() and not running.task.cancelled():
+                self._close(call, running.task.result())
+            else:
+                self._close(call, ToolResult("interrupted", bounded(INTERRUPTED + said.text())))
+            raise
+        finally:
+            self._running = None
+
+    async def _use(self, tool: Tool[Any], call: Call, said: HeadAndTail) -> ToolResult:
+        """The tool boundary: parse, ask, run; what the model can mend becomes its result."""
+
+        world = self._world
+
+        def output(text: str) -> None:
+            said.add(text)
+            world.emit(events.ToolOutput(call.call_id, text))
+
+        around = world.project, world.session, world.processes, self._seen, world.emit
+        may_read = partial(world.gate.lets_read, world.session.grants)
+        denies = world.gate.denies_reading
+        context = ToolContext(call.call_id, *around, output, self._ask, may_read, denies)
+        try:
+            parameters = tool.parse(call.arguments)
+        except ModelMendable as error:
+            begun = world.redacted(call.arguments)[:200]
+            world.emit(events.ToolCalled(call.call_id, call.name, begun))
+            return ToolResult("invalid_arguments", str(error))
+        try:
+            summary = world.redacted(tool.summary(parameters))
+            world.emit(events.ToolCalled(call.call_id, call.name, summary))
+            try:
+                refusal, context = await refusal_of(tool, parameters, context, world.gate)
+            except asyncio.CancelledError:
+                return ToolResult("interrupted", NOT_BEGUN)
+            if refusal:
+                return ToolResult("refused", refusal)
+            result = await tool.run(parameters, context)
+            return ToolResult(result.outcome, bounded(result.text))
+        except (ModelMendable, UserMendable) as error:
+            return ToolResult("failed", bounded(str(error)))
+        except Exception as error:
+            log.exception("tool %s failed", tool.name)
+            broke = f"{tool.name} broke: {type(error).__name__}: {error}"
+            return ToolResult("failed", bounded(broke))
+
+    async def _ask(self, question: Question) -> Answer | None:
+        asked = self._world.clock.monotonic()
+        try:
+            return await self._world.ask(question)
+        finally:
+            self.waited += self._world.clock.monotonic() - asked
+
+    def _close(self, call: Call, result: ToolResult, seconds: float = 0.0) -> None:
+        text = self._world.redacted(result.text)
+        self._taint(call, result)
+        self._world.session.append(Result(call.call_id, result.outcome, text, call.turn, call.step))
+        self._world.emit(
+            events.ToolFinished(call.call_id, call.name, result.outcome, text, seconds)
+        )
+
+    def _taint(self, call: Call, result: ToolResult) -> None:
+        """By what the call may have shown of the words of others, whatever tool it was. Our own
+        state has rules of its own, and what was written are the model's words."""
+        tool = self._by_name.get(call.name)
+        if tool is None or tool.access in ("session", "memory"):
+            return
+        if tool.access != "write" or result.outcome != "ok":
+            for by in self._world.words_of_others(f"{call.arguments}\n{result.text}"):
+                self._world.session.taint(by)
+
+    def close_open(self, turn: Turn) -> None:
+        """Every call of the turn gets its one result, so that the next request is whole."""
+        open_calls: dict[str, Call] = {}
+        for item in _of_turn(self._world.session.items, turn.number):
+            if isinstance(item, Call):
+                open_calls[item.call_id] = item
+            elif isinstance(item, Result):
+                open_calls.pop(item.call_id, None)
+        for call in open_calls.values():
+            self._close(call, ToolResult("skipped", SKIPPED))
+
+
+def _of_turn(items: Sequence[Item], turn: int) -> list[Item]:
+    return list(takewhile(lambda item: item.turn == turn, reversed(items)))[::-1]
