@@ -185,7 +185,7 @@ def locked(
             now = time.monotonic()
             if now >= next_look:  # a look makes a file: rarely
                 next_look = now + 1.0
-                if _are_stale([lock], stale):
+                if are_stale([lock], stale):
                     _break(path, lock, stale)
                     continue
             if now > deadline:
@@ -227,7 +227,7 @@ def _create(lock: Path, token: bytes) -> bool:
     return True
 
 
-def _are_stale(files: Sequence[Path], stale: float) -> bool:
+def are_stale(files: Sequence[Path], stale: float) -> bool:
     """Judged by a file made just now beside them: clocks of two machines may differ."""
     try:
         then = max(each.lstat().st_mtime for each in files)
@@ -249,12 +249,12 @@ def _break(path: Path, lock: Path, stale: float) -> None:
     """
     breaking = lock.with_name(lock.name + ".breaking")
     if not _create(breaking, b""):
-        if _are_stale([breaking], stale):
+        if are_stale([breaking], stale):
             breaking.unlink(missing_ok=True)
         return
     try:
         left = [lock, *_temporaries(path)]
-        if _are_stale(left, stale):
+        if are_stale(left, stale):
             for each in reversed(left):
                 each.unlink(missing_ok=True)
     finally:
