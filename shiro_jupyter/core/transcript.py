@@ -84,8 +84,28 @@ class Note:
     turn: int = 0
 
 
-Item = User | Assistant | Reasoning | Call | Result | Note
+@dataclass(frozen=True)
+class Summary:
+    """What stands for all that came before it, but the person's last prompt; `text` is what the
+    model reads, and says what it is."""
+
+    text: str
+    turn: int = 0
+
+
+Item = User | Assistant | Reasoning | Call | Result | Note | Summary
 _KINDS: dict[str, type[Item]] = {cls.__name__.lower(): cls for cls in get_args(Item)}
+
+
+@dataclass(frozen=True, order=True)
+class Cut:
+    """What of the items goes out no more. Positions among them, each only ever moved on: turns
+    before `turns` are gone, results before `results` are stubs, reasoning before `reasoning` is
+    left out."""
+
+    turns: int = 0
+    results: int = 0
+    reasoning: int = 0
 
 
 def to_json(item: Item) -> dict[str, Any]:

@@ -6,51 +6,61 @@ differs; between two cuts every request extends the one before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from ..transcript import Call, Item, Note, Reasoning, Result
+from ..transcript import Call, Cut, Item, Note, Reasoning, Result
 from .render import result_text
 from .repair import without_reasoning
+from .summary import is_summary, newest, standing
 from .tokens import Vocabulary, estimate_item
 
+WHOLE = Cut()
 GAIN = 0.2  # of the room: what a cut leaves free at least
 KEPT_STEPS, LEAST_STEPS = 4, 1  # the newest, whose results stay; where nothing else helps
 STUB = "[{size:,} characters, no longer shown; call {name} again if you need them]"
 
 
-@dataclass(frozen=True, order=True)
-class Cut:
-    """Positions among the items, each only ever moved on: turns before `turns` are gone, results
-    before `results` are stubs, reasoning before `reasoning` is left out."""
-
-    turns: int = 0
-    results: int = 0
-    reasoning: int = 0
-
-
 def shown(items: Sequence[Item], cut: Cut) -> tuple[Item, ...]:
-    """The items that go out. What is appended later only extends them."""
-    names = {item.call_id: item.name for item in items if isinstance(item, Call)}
-    gone = [_gone(items[: cut.turns])] if cut.turns else []
-    rest = [
-        _stub(item, names) if isinstance(item, Result) and at < cut.results else item
-        for at, item in enumerate(items[cut.turns :], start=cut.turns)
-    ]
-    old = {id(item) for item in items[cut.turns : cut.reasoning] if isinstance(item, Reasoning)}
-    if not old:
-        return (*gone, *rest)
-    return (*gone, *without_reasoning(rest, lambda item: id(item) in old))
+    """The items that go out. What is appended later only extends them, until a summary comes."""
+    at = newest(items)
+    begin = max(at + 1, cut.turns)
+    head = list(standing(items, at))
+    if cut.turns > at + 1:
+        head.append(_gone(items[at + 1], items[cut.turns - 1]))
+    names: dict[str, str] = {}
+    rest: list[Item] = []
+    for place, item in enumerate(items[begin:], start=begin):
+        if isinstance(item, Call):
+            names[item.call_id] = item.name
+        elif isinstance(item, Result) and place < cut.results:
+            item = _stub(item, names)
+        rest.append(item)
+    old = {id(item) for item in items[begin : cut.reasoning] if isinstance(item, Reasoning)}
+    kept = without_reasoning(rest, lambda item: id(item) in old) if old else rest
+    return (*head, *kept)
+
+
+def enough(room: int) -> int:
+    """Tokens that a cut is to come to, for a room of so many."""
+    return int(room * (1 - GAIN))
 
 
 class Pruner:
-    """Finds the cut of a growing conversation. The size of each item is estimated once."""
+    """Finds the cut of a growing conversation. Each item is measured once, and no cut is tried
+    twice: what comes later adds the same to all of them."""
 
-    def __init__(self, cut: Cut = Cut(), vocabulary: Vocabulary = "qwen3") -> None:
-        self.cut = cut
+    def __init__(self, cut: Cut = WHOLE, vocabulary: Vocabulary = "qwen3") -> None:
+        self.cut = self._tried = cut
         self._vocabulary = vocabulary
-        self._sizes: list[int] = []
+        # Of the items before each position: all whole, all with stubs for results, reasoning.
+        self._whole, self._stubs, self._thought = [0], [0], [0]
+        self._steps: list[int] = []  # where each begins
+        self._turns: list[int] = []
+        self._names: dict[str, str] = {}
+        self._begin = 0  # behind the newest summary
+        self._head = 0  # tokens of what stands for all before that
 
     def size(self, items: Sequence[Item]) -> int:
         """Tokens of what is shown of the items, by estimate."""
@@ -63,54 +73,65 @@ class Pruner:
         Results go first, the oldest first, those of the newest steps last of all; then the
         reasoning of earlier turns, then earlier turns whole. What still does not fit then stays.
         """
-        size = self.size(items)
+        size = least = self.size(items)
         if size <= room:
             return False
-        cut, least, target = self.cut, size, int(room * (1 - GAIN))
-        for moved in self._moves(items):
-            self.cut = moved
+        for moved in self._moves(len(items)):
+            self._tried = moved
             if (now := self._size(items, moved)) < least:
-                cut, least = moved, now
-            if least <= target:
+                self.cut, least = moved, now
+            if least <= enough(room):
                 break
-        self.cut = cut  # what moved without a gain would only cost what is cached
-        return least < size
+        return least < size  # what moved without a gain would only cost what is cached
 
-    def _moves(self, items: Sequence[Item]) -> Iterator[Cut]:
-        """Ever deeper cuts, each a step or a turn further."""
-        steps = [*_starts(items, lambda item: (item.turn, getattr(item, "step", 0))), len(items)]
-        turns = [*_starts(items, lambda item: item.turn)]
-        now = turns[-1] if turns else 0  # where the turn at hand begins
+    def _moves(self, end: int) -> Iterator[Cut]:
+        """Ever deeper cuts, each a step or a turn further than those that were tried."""
+        steps = [*self._steps, end]
+        now = self._turns[-1] if self._turns else 0  # where the turn at hand begins
         yield from self._further("results", steps[: -KEPT_STEPS or None])
-        yield replace(self.cut, reasoning=max(self.cut.reasoning, now))
-        yield from self._further("turns", turns)
+        if now > self._tried.reasoning:
+            yield replace(self._tried, reasoning=now)
+        yield from self._further("turns", self._turns)
         yield from self._further("results", steps[: -LEAST_STEPS or None])
 
     def _further(self, what: str, places: Sequence[int]) -> Iterator[Cut]:
-        for place in places:
-            if place > getattr(self.cut, what):
-                yield replace(self.cut, **{what: place})
+        for place in places[bisect_right(places, getattr(self._tried, what)) :]:
+            yield replace(self._tried, **{what: place})
 
     def _size(self, items: Sequence[Item], cut: Cut) -> int:
-        names = {item.call_id: item.name for item in items[: cut.results] if isinstance(item, Call)}
-        total = estimate_item(_gone(items[: cut.turns]), self._vocabulary) if cut.turns else 0
-        for at in range(cut.turns, len(items)):
-            item = items[at]
-            if at < cut.results and isinstance(item, Result):
-                total += min(self._sizes[at], estimate_item(_stub(item, names), self._vocabulary))
-            elif not (at < cut.reasoning and isinstance(item, Reasoning)):
-                total += self._sizes[at]
+        end, begin = len(self._whole) - 1, max(self._begin, cut.turns)
+        results, reasoning = max(begin, cut.results), max(begin, cut.reasoning)
+        total = self._head + self._stubs[results] - self._stubs[begin]
+        total += self._whole[end] - self._whole[results]
+        total -= self._thought[reasoning] - self._thought[begin]
+        if cut.turns > self._begin:
+            gone = _gone(items[self._begin], items[cut.turns - 1])
+            total += estimate_item(gone, self._vocabulary)
         return total
 
     def _measure(self, items: Sequence[Item]) -> None:
-        fresh = items[len(self._sizes) :]
-        self._sizes += [estimate_item(item, self._vocabulary) for item in fresh]
+        for at in range(len(self._whole) - 1, len(items)):
+            item, before = items[at], items[at - 1] if at else None
+            if before is None or _step(before) != _step(item):
+                self._steps.append(at)
+            if before is None or before.turn != item.turn:
+                self._turns.append(at)
+            size = stub = estimate_item(item, self._vocabulary)
+            if isinstance(item, Call):
+                self._names[item.call_id] = item.name
+            elif isinstance(item, Result):
+                stub = min(size, estimate_item(_stub(item, self._names), self._vocabulary))
+            self._whole.append(self._whole[-1] + size)
+            self._stubs.append(self._stubs[-1] + stub)
+            self._thought.append(self._thought[-1] + size * isinstance(item, Reasoning))
+            if is_summary(item):
+                self._begin = at + 1
+                stand = standing(items, at)
+                self._head = sum(estimate_item(each, self._vocabulary) for each in stand)
 
 
-def _starts(items: Sequence[Item], part: Callable[[Item], object]) -> Iterator[int]:
-    """Where each run of items of one part begins."""
-    for _, run in groupby(range(len(items)), key=lambda at: part(items[at])):
-        yield next(run)
+def _step(item: Item) -> tuple[int, int]:
+    return item.turn, getattr(item, "step", 0)
 
 
 def _stub(result: Result, names: dict[str, str]) -> Result:
@@ -119,7 +140,7 @@ def _stub(result: Result, names: dict[str, str]) -> Result:
     return replace(result, text=text) if len(text) < len(result.text) else result
 
 
-def _gone(items: Sequence[Item]) -> Note:
-    first, last = items[0].turn, items[-1].turn
-    which = f"Turn {first} is" if first == last else f"Turns {first} to {last} are"
-    return Note(f"[{which} no longer shown.]", last)
+def _gone(first: Item, last: Item) -> Note:
+    one = first.turn == last.turn
+    which = f"Turn {first.turn} is" if one else f"Turns {first.turn} to {last.turn} are"
+    return Note(f"[{which} no longer shown.]", last.turn)

@@ -11,14 +11,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..transcript import Assistant, Call, Item, Note, Reasoning, Result, User
-from .repair import repaired, responses, without_reasoning
+from ..transcript import Assistant, Call, Item, Note, Reasoning, Result, Summary, User
+from .repair import repaired, responses
 
 Message = dict[str, Any]
 NO_OUTPUT = "(no output)"
+_OF_MODEL = Assistant | Reasoning | Call
+_PROVIDER_ID = re.compile(r"[!-~]+")
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-# Stands where a turn ended after a result: to picky templates a user may not follow a tool.
-NO_ANSWER = "(No answer: the turn ended here.)"
+# Stands where a turn ended after a result, or the person spoke before its next step: to picky
+# templates a user may not follow a tool.
+NO_ANSWER = "(No answer came before what follows.)"
 
 
 def result_text(result: Result) -> str:
@@ -61,7 +64,7 @@ def chat_messages(
         if isinstance(first, Result):
             content = result_text(first)
             messages.append({"role": "tool", "tool_call_id": first.call_id, "content": content})
-        elif isinstance(first, User | Note):
+        elif isinstance(first, User | Note | Summary):
             _say(messages, {"role": "user", "content": first.text})
         else:
             _say(messages, _assistant_message(run, reasoning_field))
@@ -106,22 +109,36 @@ def _say(messages: list[Message], message: Message) -> None:
 def response_items(items: Sequence[Item], tail: str = "", *, origin: str = "") -> list[Message]:
     """Input items of the Responses API, for `store=False`.
 
-    Reasoning goes back only where it is encrypted and came from this `origin`; provider ids
-    only beside the reasoning that they refer to.
+    The reasoning of a response goes back as a whole, with the provider ids of all that came with
+    it, and only to the `origin` that sealed it; else the rest goes without ids.
     """
     sent: list[Message] = []
-    fit = without_reasoning(repaired(items), lambda r: not r.encrypted or r.origin != origin)
-    for run in responses(repaired(fit)):
-        named = any(isinstance(item, Reasoning) for item in run)
-        sent += [_input_item(item, named) for item in run]
+    given: set[str] = set()
+    for run in responses(repaired(items)):
+        named = _goes_back(run, origin, given)
+        rest = run if named else [item for item in run if not isinstance(item, Reasoning)]
+        sent += [_input_item(item, named) for item in rest]
     if tail.strip():
         sent.append({"role": "user", "content": tail})
     return sent
 
 
+def _goes_back(run: Sequence[Item], origin: str, given: set[str]) -> bool:
+    """Whether a response has reasoning that its origin takes back. An id goes out but once; a
+    damaged file may hold one twice, or a broken one."""
+    thoughts = [item for item in run if isinstance(item, Reasoning)]
+    if not all(item.encrypted and item.provider_id and item.origin == origin for item in thoughts):
+        return False
+    ids = [item.provider_id for item in run if isinstance(item, _OF_MODEL) and item.provider_id]
+    fit = len({*ids, *given}) == len(ids) + len(given) and all(map(_PROVIDER_ID.fullmatch, ids))
+    if thoughts and fit:
+        given.update(ids)
+    return bool(thoughts) and fit
+
+
 def _input_item(item: Item, named: bool) -> Message:
     match item:
-        case User(text) | Note(text):
+        case User(text) | Note(text) | Summary(text):
             return {"role": "user", "content": text}
         case Result():
             output = result_text(item)

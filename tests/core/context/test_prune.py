@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiro_jupyter.core.context.prune import KEPT_STEPS, Cut, Pruner, shown
+from shiro_jupyter.core.context.prune import KEPT_STEPS, Pruner, shown
 from shiro_jupyter.core.context.render import chat_messages, response_items
 from shiro_jupyter.core.context.tokens import estimate_item
-from shiro_jupyter.core.transcript import Assistant, Call, Item, Note, Reasoning, Result, User
+from shiro_jupyter.core.transcript import Assistant, Call, Cut, Item, Note, Reasoning, Result, User
 from tests.support.transcripts import healthy
 
 
