@@ -16,7 +16,7 @@ from shiro_jupyter.core.transcript import (
 )
 
 _texts = st.sampled_from(["", " \n", "hi", "Größe “x”", "a\n\nb", "half \ud800 pair"])
-_ids = st.sampled_from(["", "a", "b", "c", "call_1_1", "a\0\n", "z" * 64, "z" * 65])
+_ids = st.sampled_from(["", "a", "b", "c", "call_1_1", "a\0\n", "z" * 40, "z" * 41])
 _turns = st.integers(0, 2)
 _arguments = st.sampled_from(["", "{}", '{"path": "x"}', '{"path": "x', "[1]", '{"a": NaN}'])
 _provider = st.sampled_from(["", "1", "2"])

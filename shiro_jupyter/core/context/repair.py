@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from ..transcript import Assistant, Call, Item, Note, Reasoning, Result, User
+from ..transcript import Assistant, Call, Item, Note, Reasoning, Result, Summary, User
 
 NOT_EXECUTED = "Not executed: no result of this call is known."
 LOST_START = "The beginning of this conversation is missing."
 # What every endpoint takes back as the id of a call; a model or a server may make up any other.
-_FIT_ID = re.compile(r"[!-~]{1,64}")
+# OpenAI's Chat Completions take no longer ones.
+_FIT_ID = re.compile(r"[!-~]{1,40}")
 
 _Model = Assistant | Reasoning | Call
 
@@ -32,7 +33,7 @@ def repaired(items: Sequence[Item]) -> tuple[Item, ...]:
     mended: list[Item] = []
     for group in _groups(paired):
         mended += _mended(group)
-    if mended and not isinstance(mended[0], User | Note):
+    if mended and not isinstance(mended[0], User | Note | Summary):
         mended.insert(0, Note(LOST_START, mended[0].turn))
     return tuple(mended)
 
@@ -74,7 +75,7 @@ def _step(item: Item) -> tuple[int, int]:
 
 
 def _is_blank(item: Item) -> bool:
-    return isinstance(item, User | Assistant | Note) and not item.text.strip()
+    return isinstance(item, User | Assistant | Note | Summary) and not item.text.strip()
 
 
 def _anonymous(item: Item) -> Item:
@@ -93,7 +94,7 @@ def _pair(items: list[Item]) -> list[Item]:
             if not is_fit_id(call_id):
                 call_id = _fresh(f"call_{item.turn}_{item.step}", taken)
             elif call_id in seen:
-                call_id = _fresh(call_id[:50], taken)
+                call_id = _fresh(call_id[:30], taken)
             seen.add(call_id)
             waiting[item.call_id].append(call_id)
             paired.append(item if call_id == item.call_id else replace(item, call_id=call_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -134,6 +135,33 @@ def test_another_origin_gets_neither_reasoning_nor_ids_but_all_the_rest() -> Non
         "function_call_output",
     ]
     assert not any("id" in each for each in sent)
+
+
+@pytest.mark.parametrize(
+    ("broken", "left"),
+    [
+        (Reasoning("more", 1, 1, "rs_2", "sealed", "elsewhere"), 0),
+        (Reasoning("more", 1, 1, "", "sealed", "here"), 0),
+        (Reasoning("more", 1, 1, "rs_2", "", ""), 0),
+        (Reasoning("more", 1, 1, "rs_1", "sealed", "here"), 0),
+        (Reasoning("more", 1, 1, "rs_\ufffd", "sealed", "here"), 0),
+        (Reasoning("more", 1, 1, "rs_2", "sealed", "here"), 2),
+    ],
+)
+def test_the_reasoning_of_a_response_goes_back_as_a_whole_or_not_at_all(
+    broken: Reasoning, left: int
+) -> None:
+    sent = response_items([*TURN[:2], broken, *TURN[2:]], origin="here")
+    assert sum(each.get("type") == "reasoning" for each in sent) == left
+    assert responses_refusal(sent) is None
+    assert left or not any("id" in each for each in sent)
+
+
+def test_an_id_goes_out_once_however_often_a_damaged_file_holds_it() -> None:
+    again = [replace(item, turn=2) for item in TURN]
+    sent = response_items([*TURN, *again], origin="here")
+    assert responses_refusal(sent) is None
+    assert [each["id"] for each in sent if "id" in each] == ["rs_1", "msg_1", "fc_1", "fc_2"]
 
 
 def test_ids_go_nowhere_without_the_reasoning_that_a_damaged_file_lost() -> None:

@@ -32,6 +32,10 @@ def with_arguments(text: str) -> dict[str, Any]:
     return {**ASKED, "tool_calls": [{**CALL, "function": {"name": "look", "arguments": text}}]}
 
 
+def with_id(call_id: str) -> dict[str, Any]:
+    return {**ASKED, "tool_calls": [{**CALL, "id": call_id}]}
+
+
 @pytest.mark.parametrize(
     ("messages", "words"),
     [
@@ -52,6 +56,9 @@ def with_arguments(text: str) -> dict[str, Any]:
         ([{"role": "user", "content": " "}], "must not be empty"),
         ([USER, ASKED, {**TOLD, "content": ""}], "must not be empty"),
         ([{**USER, "mood": "x"}], "Unknown parameter: 'messages[0].mood'"),
+        ([{**USER, "name": "a b"}], "does not match pattern"),
+        ([USER, with_arguments('{"a": NaN}'), TOLD], "not a JSON object"),
+        ([USER, with_id("z" * 41)], "maximum length 40, but got a string with length 41"),
         ([{"role": "system", "content": "x"}], "at least one message"),
         ([], "empty array"),
     ],
@@ -82,6 +89,9 @@ def tool(**parameters: Any) -> dict[str, Any]:
         ({"tools": [tool(type="object", properties={"a": {"$ref": "#/$defs/B"}})]}, "nowhere"),
         ({"tools": [tool(type="object"), tool(type="object")]}, "Duplicate function"),
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "match pattern"),
+        ({"tool_choice": "auto"}, "only allowed when 'tools' are"),
+        ({"response_format": {"type": "json"}}, "Invalid value: 'json'"),
+        ({"response_format": {"type": "json_schema", "json_schema": {}}}, "json_schema.name"),
     ],
 )
 def test_parameters_and_tools_that_are_refused(more: dict[str, Any], words: str) -> None:
@@ -90,6 +100,7 @@ def test_parameters_and_tools_that_are_refused(more: dict[str, Any], words: str)
 
 MADE = {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"}
 PUT = {"type": "function_call_output", "call_id": "a", "output": "x"}
+SAID = {"role": "assistant", "content": "so"}
 HM = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed-for-tiny-1"}
 
 
@@ -109,6 +120,16 @@ HM = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "se
         ([USER, {"type": "item_reference", "id": "x"}], "Invalid value: 'item_reference'"),
         ([{"role": "assistant", "content": "x"}], "begins with the user"),
         ([{"role": "tool", "content": "x"}], "Invalid value: 'tool'"),
+        ([USER, HM, {**MADE, "id": "fc_1"}, PUT, HM, SAID], "Duplicate item found with id rs_1"),
+        ([USER, {**HM, "id": "rs 1"}, MADE, PUT], "letters, numbers, underscores, or dashes"),
+        ([USER, {**HM, "id": ""}, MADE, PUT], "letters, numbers, underscores, or dashes"),
+        ([USER, {"type": "reasoning", "summary": [], "encrypted_content": "x"}, SAID], "[1].id"),
+        ([USER, {**HM, "summary": [{"text": "x"}]}, MADE, PUT], "Supported: 'summary_text'"),
+        ([USER, {**MADE, "call_id": "z" * 65}], "maximum length 64"),
+        ([USER, {**MADE, "strict": True}, PUT], "Unknown parameter: 'input[1].strict'"),
+        ([{**USER, "phase": "commentary"}], "Unknown parameter: 'input[0].phase'"),
+        ([{**USER, "content": [{"type": "output_text", "text": "x"}]}], "'input_text'"),
+        ([MADE, PUT], "begins with the user"),
         ([], "Missing required parameter: 'input'"),
     ],
 )
@@ -124,7 +145,18 @@ def test_an_item_is_refused_without_the_reasoning_it_came_with() -> None:
         responses(USER, named, PUT, issued=issued)
     )
     assert responses(USER, MADE, PUT, issued=issued) is None
+    other = {**HM, "id": "rs_2"}
+    assert "without its required following item" in str(
+        responses(USER, HM, other, named, PUT, issued=issued)
+    )
     assert "keeps nothing" in str(responses(USER, store=True))
+
+
+def test_what_is_sealed_for_one_account_cannot_be_opened_by_another() -> None:
+    sealed = {**HM, "encrypted_content": "sealed-for-tiny-ann-1"}
+    body = {"model": "tiny", "input": [USER, sealed, MADE, PUT], "store": False}
+    assert refusal("responses", body, account="ann") is None
+    assert "could not be verified" in str(refusal("responses", body, account="bob"))
 
 
 def post(url: str, body: object) -> tuple[int, Any]:
