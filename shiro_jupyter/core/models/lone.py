@@ -4,25 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 
-from ..events import Event
+from ..events import Event, Usage
 from ..transcript import User
 from ..workspace.clock import Clock
-from .base import ModelClient, Request, TextPiece
+from .base import Finished, FinishReason, ModelClient, Request, TextPiece
 from .patience import patient
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model said, what it cost, and why it ended."""
+
+    text: str
+    usage: Usage
+    reason: FinishReason
+
+
+async def reply(
+    client: ModelClient, prompt: str, clock: Clock, emit: Callable[[Event], None]
+) -> Reply:
+    """The model's reply, without tools; the client stays open. Raises `EndpointError`."""
+    request = Request(system="", tools=(), items=(User(prompt, turn=1),), turn=1, step=1)
+    said: list[str] = []
+    finished = Finished((), Usage(), "stop")
+    async with aclosing(patient(client, request, clock, emit)) as pieces:
+        async for piece in pieces:
+            match piece:
+                case TextPiece(text):
+                    said.append(text)
+                case Finished():
+                    finished = piece
+    return Reply("".join(said), finished.usage, finished.reason)
 
 
 async def answer(
     client: ModelClient, prompt: str, clock: Clock, emit: Callable[[Event], None]
 ) -> str:
-    """The text of the model's reply, without tools; the client is closed then.
-
-    Raises `EndpointError` where there is none.
-    """
-    request = Request(system="", tools=(), items=(User(prompt, turn=1),), turn=1, step=1)
+    """The text of the model's reply; the client is closed then. Raises `EndpointError`."""
     try:
-        async with aclosing(patient(client, request, clock, emit)) as pieces:
-            said = [piece.text async for piece in pieces if isinstance(piece, TextPiece)]
+        return (await reply(client, prompt, clock, emit)).text
     finally:
         await client.close()
-    return "".join(said)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..context.prompt import known_text
-from ..context.render import arguments_object, result_text
+from ..context.render import arguments_object, chat_messages, result_text
 from ..transcript import Assistant, Call, Item, Result, User
 from .assembly import Assembly, CallIds, ChatAssembly
 from .base import CallPiece, Finished, Piece, Request, TextPiece, ToolSpec, offered
@@ -125,9 +125,13 @@ class Look:
 
 
 class SchemaCalling:
-    """One JSON object a step, by `response_format`."""
+    """One JSON object a step, by `response_format`; without tools, plain text."""
 
     def payload(self, request: Request, profile: Profile) -> dict[str, Any]:
+        bounds = {"temperature": profile.temperature or 0.0, profile.limit_field: STEP_TOKENS}
+        if not request.tools:  # a question outside any conversation, with all that it needs
+            messages = chat_messages(request.system, request.items, request.tail)
+            return {"messages": messages, **bounds}
         tools = offered(request, profile)
         looks = looks_of(request)
         following = offered_tools(tools, looks)
@@ -150,8 +154,7 @@ class SchemaCalling:
                 "type": "json_schema",
                 "json_schema": {"name": "step", "strict": True, "schema": schema},
             },
-            "temperature": profile.temperature or 0.0,
-            profile.limit_field: STEP_TOKENS,
+            **bounds,
         }
 
     def assembly(self, request: Request) -> Assembly:
@@ -170,7 +173,9 @@ def looks_of(request: Request) -> list[Look]:
 
 
 def question_of(request: Request) -> str:
-    return next((i.text for i in reversed(request.items) if isinstance(i, User)), "")
+    """What the person asks in this turn, with what was sent into it."""
+    asked = [item for item in request.items if isinstance(item, User)]
+    return "\n\n".join(item.text for item in asked if item.turn == asked[-1].turn)
 
 
 def offered_tools(tools: Sequence[ToolSpec], looks: Sequence[Look]) -> list[ToolSpec]:

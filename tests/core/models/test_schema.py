@@ -69,6 +69,13 @@ def offered(request: Request, profile: Profile = SMALL) -> list[str]:
     return [each["properties"]["tool"]["const"] for each in schema["anyOf"]]
 
 
+def test_without_tools_a_question_is_plain_and_its_answer_bounded() -> None:
+    request = Request("", (), (User("Merge these lines.", 1),), turn=1)
+    payload = SchemaCalling().payload(request, SMALL)
+    assert payload["messages"] == [{"role": "user", "content": "Merge these lines."}]
+    assert payload["max_tokens"] and "response_format" not in payload
+
+
 def test_a_turn_begins_with_a_look_among_the_profiles_tools() -> None:
     assert offered(asked()) == [tool.name for tool in TOOLS if tool.name != "bash"]
     system, user = SchemaCalling().payload(asked(), SMALL)["messages"]
