@@ -214,7 +214,7 @@ def clear(services: Services, rest: str) -> Work:
     """begin a new session; the old one is kept"""
 
     async def work() -> str:
-        await services.switch(None)
+        await services.conversation.switch(None)
         return "A new session begins with the next prompt; /sessions lists the old ones."
 
     return work()
@@ -237,7 +237,7 @@ def resume(services: Services, rest: str) -> Work:
     """go on with a session, by default the project's newest before this one"""
 
     async def work() -> str:
-        session = await services.resume(rest or "latest")
+        session = await services.conversation.resume(rest or "latest")
         return f"Going on with {session.id[:8]}: {session.title} ({session.turn} turns)."
 
     return work()
@@ -261,7 +261,7 @@ def ask_in_a_cell(services: Services, name: str) -> None:
 
 
 def todo_text(services: Services) -> str:
-    listed = services.opened.session.todos if services.opened else ()
+    listed = services.conversation.opened.session.todos if services.conversation.opened else ()
     return "\n".join((tasks.bar(listed), tasks.lines(listed))) if listed else "No tasks."
 
 

@@ -141,7 +141,7 @@ class Host:
             line = replace(line, background=False)
         self._set(line)
         if line.resume:
-            said = yield from self._work(self.services.resume(line.resume), person)
+            said = yield from self._work(self.services.conversation.resume(line.resume), person)
             if not line.prompt.strip():
                 say(self.shell, f"Going on with: {said.title or said.id}")
                 return None
@@ -207,7 +207,7 @@ class Host:
         )
         owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
         if not line.memory:
-            yield from self._work(self.services.switch(None), person)
+            yield from self._work(self.services.conversation.switch(None), person)
         if line.background:
             self._spawn(owner, prompt)
             return owner.reply

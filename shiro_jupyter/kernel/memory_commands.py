@@ -253,10 +253,10 @@ def _listed(services: Services) -> Said:
 
 
 def _history(services: Services) -> Said:
-    if services.opened is None:
+    if services.conversation.opened is None:
         return "This session has not begun yet."
-    services.opened.log.flush()
-    path = services.opened.log.path
+    services.conversation.opened.log.flush()
+    path = services.conversation.opened.log.path
     changes = services.remembered.notes.history(read_log(path).records if path.exists() else ())
     if not changes:
         return "This session's note was not changed yet."

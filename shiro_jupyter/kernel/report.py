@@ -27,7 +27,7 @@ _PACKAGES = ("shiro_jupyter", "ipython", "ipykernel", "openai")
 async def status_text(services: Services) -> str:
     """Rows of name and value, then a sentence for each thing to mend."""
     loaded = services.settings()
-    opened, project = services.opened, services.project
+    opened, project = services.conversation.opened, services.project
     endpoint, remedies = await _endpoint(services, loaded)
     usage = opened.session.usage if opened else None
     model = loaded.settings.model or (opened.session.model if opened else "")

@@ -23,10 +23,8 @@ from ..core.policy.gate import Gate
 from ..core.policy.redactor import Redactor
 from ..core.policy.secrets import known
 from ..core.questions import Questions
-from ..core.sessions import catalogue
-from ..core.sessions.log import Opened, load_session, open_session
+from ..core.sessions.log import Opened
 from ..core.sessions.running import Running
-from ..core.sessions.session import Session
 from ..core.settings import Loaded, Settings
 from ..core.settings.connect import Connector, Prompts
 from ..core.tools.base import Tool
@@ -41,6 +39,7 @@ from . import compat
 from .agent_thread import AgentThread
 from .channel import Channel
 from .choose_model import Models
+from .conversation import Conversation
 from .document import LiveDocument
 from .end_signals import EndSignals
 from .fix import prompt_of_error
@@ -91,11 +90,18 @@ class Services:
         self.live = LiveKernel(shell, self.main, self.pictures, self.redactor)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
-        self.opened: Opened | None = None
         self._turns: list[Owner] = []  # the running one and those behind it
-        self.agent: Agent | None = None
         self._in_force: Loaded | None = None
         self._told: set[str] = set()
+        self.conversation = Conversation(
+            self.folders.sessions_dir,
+            self.project,
+            self.clock,
+            self.redactor,
+            tell=self._notice,
+            made=self._made,
+            busy=lambda: bool(self._turns),
+        )
         self.thread = AgentThread()
         self.pages = Pages(
             channel,
@@ -107,17 +113,7 @@ class Services:
             picture=self.pictures.find,
         )
         self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
-        person = Person(
-            shell,
-            self.main,
-            elsewhere=self.pages.reached,
-            there=lambda: bool((owner := CURRENT.get()) and owner.person),
-            owner=CURRENT.get,
-            prompt=lambda: owner.reply.prompt if (owner := CURRENT.get()) else "",
-            waits=lambda: self.emit(Notice(WAITS)),
-            interrupted=lambda: self._interrupt(CURRENT.get()),
-        )
-        self.questions = Questions(self.emit, [person])
+        self.questions = Questions(self.emit, [self._person()])
         self._loopback = Loopback(
             lambda: compat.connection_file(shell),
             lambda: compat.awaits(shell),
@@ -127,6 +123,18 @@ class Services:
         self._process = os.getpid()
         atexit.register(self.close)
         self._signals = EndSignals(self.close)
+
+    def _person(self) -> Person:
+        return Person(
+            self.shell,
+            self.main,
+            elsewhere=self.pages.reached,
+            there=lambda: bool((owner := CURRENT.get()) and owner.person),
+            owner=CURRENT.get,
+            prompt=lambda: owner.reply.prompt if (owner := CURRENT.get()) else "",
+            waits=lambda: self.emit(Notice(WAITS)),
+            interrupted=lambda: self._interrupt(CURRENT.get()),
+        )
 
     # -- on main, or any thread ------------------------------------------------------------
 
@@ -216,8 +224,7 @@ class Services:
         self.models.close()
         self.processes.end_all()
         self.remembered.end()
-        if self.opened:
-            self.opened.log.flush()
+        self.conversation.flush()
 
     # -- on the agent's thread ---------------------------------------------------------------
 
@@ -225,7 +232,7 @@ class Services:
         """Run a prompt to its end, behind those before it; the reply is complete then."""
         owner.task = asyncio.current_task()
         self.redactor.keys = owner.loaded.secrets
-        agent = self._agent(owner, prompt)
+        agent = self.conversation.agent_for(owner.loaded, prompt)
         if self._turns:
             owner.behind(len(self._turns))
         self._turns.append(owner)
@@ -250,8 +257,7 @@ class Services:
         if owner and isinstance(event, TurnEnded):
             self._record(owner, event)
         self.feed.emit(event)
-        if self.opened:
-            self.opened.log.heard(event)
+        self.conversation.heard(event)
         if owner and isinstance(event, TurnStarted):
             self._tell((*owner.loaded.notices, *self.remembered.notices))
         if owner and isinstance(event, TurnEnded):
@@ -259,10 +265,11 @@ class Services:
 
     def _record(self, owner: Owner, ended: TurnEnded) -> None:
         """Keep the answer for a re-run; before its view ends, which tells where it cannot be."""
-        if ended.outcome != "answered" or owner.record is None or self.opened is None:
+        opened = self.conversation.opened
+        if ended.outcome != "answered" or owner.record is None or opened is None:
             return
         try:
-            owner.record(self.opened.session.answer(ended.turn))
+            owner.record(opened.session.answer(ended.turn))
         except StorageError as error:
             self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
 
@@ -272,52 +279,14 @@ class Services:
         for owner in turns:
             if owner.task and not owner.started:
                 owner.task.cancel()
-        if self.agent:
-            self.agent.stop()
+        if self.conversation.agent:
+            self.conversation.agent.stop()
         if tasks := [owner.task for owner in turns if owner.task]:
             await asyncio.wait(tasks, timeout=STOP_SECONDS)
         return len(turns)
 
-    async def switch(self, opened: Opened | None) -> None:
-        """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
-        if self._turns:
-            raise UsageError("A turn is running: wait for it, or end it with %shiro /stop.")
-        if self.opened:
-            self.opened.log.flush()
-        self.opened, self.agent = opened, None
-
-    async def resume(self, which: str) -> Session:
-        """Open the session with this beginning of an id, or the project's newest ("latest")."""
-        folder = self.folders.sessions_dir
-        if which == "latest":
-            mine = self.opened.session.id if self.opened else ""
-            listing = catalogue.newest(folder, self.project, apart_from=mine)
-            if listing is None:
-                raise UsageError("There is no earlier session of this project.")
-            path = listing.path
-        else:
-            path = catalogue.find(folder, which)
-        opened = load_session(path, clock=self.clock, tell=self._notice, redacted=self.redactor)
-        await self.switch(opened)
-        self._tell(opened.notices)
-        return opened.session
-
-    def _agent(self, owner: Owner, prompt: str) -> Agent:
-        self.agent = self.agent or self._made(owner.loaded, prompt)
-        return self.agent
-
-    def _made(self, loaded: Loaded, prompt: str) -> Agent:
-        """The agent of a session; tools and system text stay as they are until its end."""
-        if self.opened is None:
-            self.opened = open_session(
-                self.folders.sessions_dir,
-                project=self.project,
-                clock=self.clock,
-                tell=self._notice,
-                cwd=Path.cwd(),
-                redacted=self.redactor,
-            )
-        session, remembered = self.opened.session, self.remembered
+    def _made(self, opened: Opened, loaded: Loaded, prompt: str) -> Agent:
+        session, remembered = opened.session, self.remembered
         memory = remembered.begin(session, prompt, on=loaded.settings.memory)
         tools, namespace = self.tools(loaded), self.namespace(loaded)
         system = system_text(self.project, memory, remembered.instructions.begin(session))
@@ -332,7 +301,7 @@ class Services:
             clock=self.clock,
             emit=self.emit,
             ask=self.questions.ask,
-            flush=self.opened.log.flush,
+            flush=opened.log.flush,
             redacted=self.redactor,
             words_of_others=remembered.words_of_others,
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
@@ -344,9 +313,10 @@ class Services:
         return await lone.answer(client, self.redactor(prompt), self.clock, self.emit)
 
     async def _client(self) -> ModelClient:
-        assert self._in_force is not None and self.opened is not None
+        opened = self.conversation.opened
+        assert self._in_force is not None and opened is not None
         client = await self.models.client(self._in_force, self._notice, self.questions.ask)
-        self.opened.session.set_model(client.profile.model)
+        opened.session.set_model(client.profile.model)
         return client
 
     def _hold(self, loaded: Loaded) -> None:
@@ -356,15 +326,15 @@ class Services:
         self.gate.rules = settings.rules
         for processes in (self.processes, self.models.local.processes):
             processes.hidden, processes.secrets = settings.hide, known(loaded.secrets)
-        if self.agent:
-            self.agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
-            self.agent.project = replace(self.project, ignore=settings.ignore)
+        if agent := self.conversation.agent:
+            agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
+            agent.project = replace(self.project, ignore=settings.ignore)
 
     def _interrupt(self, owner: object) -> None:
         if isinstance(owner, Errand) and owner.task and not owner.started:
             owner.task.cancel()  # no turn, or one that waits behind another, which goes on
-        elif self.agent:
-            self.agent.interrupt()
+        elif self.conversation.agent:
+            self.conversation.agent.interrupt()
 
     def _unserved(self) -> None:
         self.thread.call(self._seek_main)

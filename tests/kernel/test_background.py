@@ -96,7 +96,7 @@ def test_three_queued_prompts_are_answered_in_order(kernel: Kernel) -> None:
     assert told.startswith("· waiting for the 2 turns before it\n")
     assert "In front." in told
     kernel.run("c = [a.wait(), b.wait()]")
-    prompts = "get_ipython()._shiro_extension.host.services.opened.session.items"
+    prompts = "get_ipython()._shiro_extension.host.services.conversation.opened.session.items"
     told = kernel.value(f"[i.text for i in {prompts} if type(i).__name__ == 'User'][-3:]")
     assert told == "['sum', 'front', 'front']"
 
@@ -111,7 +111,9 @@ def test_its_question_waits_until_a_cell_can_ask_it(kernel: Kernel) -> None:
     assert "The background turn “sum” asks:\n? Run this code" in outputs.stdout
     assert "    total = 40 + 2\n" in outputs.stdout
     assert "in code\n" in kernel.later(request, "answered").stdout
-    kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
+    kernel.run(
+        "get_ipython()._shiro_extension.host.services.conversation.opened.session.grants.clear()"
+    )
 
 
 @pytest.mark.parametrize("form", ["", "%%time\n"])
@@ -125,13 +127,15 @@ def test_its_question_is_put_in_the_cell_that_runs(kernel: Kernel, form: str) ->
     assert "The background turn “sum” asks:" in outputs.stdout
     assert "In front." in outputs.stdout
     assert "in code\n" in kernel.later(request, "answered").stdout
-    kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
+    kernel.run(
+        "get_ipython()._shiro_extension.host.services.conversation.opened.session.grants.clear()"
+    )
 
 
 def test_an_interrupt_takes_a_waiting_cell_out_of_the_queue(kernel: Kernel) -> None:
     request = aside(kernel, "%shiro slow &")
     cell = kernel.send("%shiro front")
-    queued = "get_ipython()._shiro_extension.host.services.agent._queue"
+    queued = "get_ipython()._shiro_extension.host.services.conversation.agent._queue"
     begun: list[float] = []
 
     def once() -> None:
@@ -210,7 +214,9 @@ def test_nobody_is_asked_where_nobody_can_type(kernel: Kernel) -> None:
     assert outputs.status == "error" and "nobody can answer it here" in str(outputs.reply)
     kernel.run("%shiro", stdin=lambda prompt: "s")
     kernel.later(request, "answered")
-    kernel.run("get_ipython()._shiro_extension.host.services.opened.session.grants.clear()")
+    kernel.run(
+        "get_ipython()._shiro_extension.host.services.conversation.opened.session.grants.clear()"
+    )
 
 
 def test_its_view_stays_in_its_cell_where_the_kernel_knows_one_cell_at_a_time(

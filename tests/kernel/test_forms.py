@@ -141,7 +141,8 @@ def test_a_prompt_arrives_as_typed(kernel: Kernel, prompt: str) -> None:
     for source in (f"r = %shiro {prompt}", f"%%shiro\n{prompt}\n>>> x"):
         assert kernel.run(source).status == "ok"
     sent = kernel.value(
-        "[i.text for i in get_ipython()._shiro_extension.host.services.opened.session.items"
+        "[i.text for i in get_ipython()._shiro_extension.host.services.conversation"
+        ".opened.session.items"
         " if type(i).__name__ == 'User'][-2:]"
     )
     assert eval(sent) == [prompt, f"{prompt}\n>>> x"]

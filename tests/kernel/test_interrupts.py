@@ -67,8 +67,8 @@ def usable_afterwards(kernel: Kernel) -> Iterator[None]:
     yield
     assert "All is well." in kernel.run("%shiro fine").stdout
     calls = kernel.value(
-        "[sorted(i.call_id for i in get_ipython()._shiro_extension.host.services.opened.session"
-        ".items if type(i).__name__ == kind) for kind in ('Call', 'Result')]"
+        "[sorted(i.call_id for i in get_ipython()._shiro_extension.host.services.conversation"
+        ".opened.session.items if type(i).__name__ == kind) for kind in ('Call', 'Result')]"
     )
     asked, answered = eval(calls)
     assert asked == answered

@@ -19,7 +19,8 @@ from tests.support.scripts import says, script, shells
 pytestmark = pytest.mark.kernel
 
 SERVICES = "get_ipython()._shiro_extension.host.services"
-RESULT = f"[i.text for i in {SERVICES}.opened.session.items if type(i).__name__ == 'Result'][-1]"
+ITEMS = f"{SERVICES}.conversation.opened.session.items"
+RESULT = f"[i.text for i in {ITEMS} if type(i).__name__ == 'Result'][-1]"
 
 
 KEY = "sk-" + "1234567890abcdef" * 2  # a cell's output is stored with the notebook
@@ -113,7 +114,7 @@ def test_where_long_output_is_may_be_read(kernel: Kernel) -> None:
     typed(kernel, "%shiro --yolo count")
     kernel.run(f"path = {RESULT}.partition('all of it is in ')[2].partition(' …]')[0]")
     kernel.run("from shiro_jupyter.core.workspace.paths import open_regular, resolve")
-    kernel.run(f"project = {SERVICES}.agent.project")
+    kernel.run(f"project = {SERVICES}.conversation.agent.project")
     assert (
         kernel.value("open_regular(project, resolve(project, path)).read()[-6:]") == r"b'20000\n'"
     )

@@ -53,7 +53,7 @@ def ask(kernel: Kernel, line: str, *answers: str) -> str:
 
 
 def prompts(kernel: Kernel) -> list[str]:
-    session = "get_ipython()._shiro_extension.host.services.opened.session"
+    session = "get_ipython()._shiro_extension.host.services.conversation.opened.session"
     items = f"[i.text for i in {session}.items if type(i).__name__ == 'User']"
     told: list[str] = json.loads(kernel.run(f"import json; print(json.dumps({items}))").stdout)
     return told
@@ -121,7 +121,7 @@ def test_enter_and_any_word_but_yes_deny(kernel: Kernel, answer: str, ran: bool)
 
 def test_what_a_person_says_instead_reaches_the_model(kernel: Kernel) -> None:
     ask(kernel, "%shiro run it", "use the sample instead")
-    session = "get_ipython()._shiro_extension.host.services.opened.session"
+    session = "get_ipython()._shiro_extension.host.services.conversation.opened.session"
     told = kernel.value(f"[i.text for i in {session}.items if type(i).__name__ == 'Result'][-1]")
     assert "use the sample instead" in told
 
@@ -211,7 +211,9 @@ def test_a_syntax_error_is_asked_about_too(kernel: Kernel) -> None:
 def test_sessions_are_listed_and_resumed(kernel: Kernel) -> None:
     ask(kernel, "%shiro hello there, first session")
     ask(kernel, "%shiro plan it")
-    first = kernel.value("get_ipython()._shiro_extension.host.services.opened.session.id")[1:-1]
+    first = kernel.value(
+        "get_ipython()._shiro_extension.host.services.conversation.opened.session.id"
+    )[1:-1]
     count = len(prompts(kernel))
     assert "new session" in ask(kernel, "%shiro /clear")
     assert kernel.run("%todos").stdout == "No tasks.\n"
@@ -241,7 +243,7 @@ def test_a_session_goes_on_in_a_fresh_kernel(kernel: Kernel) -> None:
 
 def test_without_memory_the_prompt_holds_none(kernel: Kernel) -> None:
     kernel.run("%remember the tea shop closes on Mondays")
-    system = "get_ipython()._shiro_extension.host.services.agent.system()"
+    system = "get_ipython()._shiro_extension.host.services.conversation.agent.system()"
     ask(kernel, "%shiro /clear")
     ask(kernel, "%shiro hello")
     assert "closes on Mondays" in kernel.run(f"print({system})").stdout

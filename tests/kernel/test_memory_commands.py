@@ -16,9 +16,10 @@ from tests.support.scripts import says, script
 pytestmark = pytest.mark.kernel
 
 STAMP = "2026-11-30 08:00:00"
-SYSTEM = "print(get_ipython()._shiro_extension.host.services.agent.system())"
+SYSTEM = "print(get_ipython()._shiro_extension.host.services.conversation.agent.system())"
 RESULTS = (
-    "print([i.text for i in get_ipython()._shiro_extension.host.services.opened.session.items"
+    "print([i.text for i in get_ipython()._shiro_extension.host.services.conversation"
+    ".opened.session.items"
     " if type(i).__name__ == 'Result'])"
 )
 
@@ -357,7 +358,7 @@ def test_without_memory_nothing_is_loaded_and_no_tool_is_there(kernel: Kernel) -
     kernel.run("%remember stripe webhook signatures need the secret")
     ask(kernel, "%shiro --no-memory hi")
     services = "get_ipython()._shiro_extension.host.services"
-    names = kernel.value(f"[tool.name for tool in {services}.agent.tools]")
+    names = kernel.value(f"[tool.name for tool in {services}.conversation.agent.tools]")
     assert "session_notes" in names
     assert not any(name in names for name in ("remember", "'recall'", "forget"))
     assert "stripe" not in kernel.run(SYSTEM).stdout

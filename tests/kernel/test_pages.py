@@ -315,7 +315,9 @@ def page(kernel: Kernel) -> Iterator[FakePage]:
         yield page
         page.request("stop")  # what a failed test has left
         page.request("bye")
-        kernel.run("services.opened and services.opened.session.grants.clear()")
+        kernel.run(
+            "services.conversation.opened and services.conversation.opened.session.grants.clear()"
+        )
         (kernel.folder / "begun").unlink(missing_ok=True)
 
 

@@ -61,7 +61,7 @@ def left(kernel: Kernel) -> dict[Path, bytes]:
 
 
 def test_no_file_holds_a_secret(kernel: Kernel) -> None:
-    kernel.run("get_ipython()._shiro_extension.host.services.opened.log.flush()")
+    kernel.run("get_ipython()._shiro_extension.host.services.conversation.opened.log.flush()")
     files = left(kernel)
     assert {".jsonl", ".json", ".txt", ".log"} <= {path.suffix for path in files}
     assert not [path for path, data in files.items() if OWN.encode() in data]
@@ -69,7 +69,7 @@ def test_no_file_holds_a_secret(kernel: Kernel) -> None:
 
 
 def test_all_that_is_stored_is_there_with_its_secrets_taken_out(kernel: Kernel) -> None:
-    kernel.run("get_ipython()._shiro_extension.host.services.opened.log.flush()")
+    kernel.run("get_ipython()._shiro_extension.host.services.conversation.opened.log.flush()")
     files = left(kernel)
     line = b"line 1999: [redacted: key] and [redacted: API key]\n"
     log = next(data for path, data in files.items() if path.suffix == ".jsonl")

@@ -12,7 +12,8 @@ from tests.support.scripts import runs, says, script
 pytestmark = pytest.mark.kernel
 
 RESULTS = (
-    "'\\n'.join(i.text for i in get_ipython()._shiro_extension.host.services.opened.session.items"
+    "'\\n'.join(i.text for i in get_ipython()._shiro_extension.host.services.conversation"
+    ".opened.session.items"
     " if type(i).__name__ == 'Result')"
 )
 RELOAD = "get_ipython().run_line_magic('reload_ext', 'shiro_jupyter')"
@@ -70,7 +71,10 @@ def test_turns_in_the_background_are_stopped_by_a_command(kernel: Kernel) -> Non
     nothing = kernel.run("%shiro /stop", stdin=lambda prompt: "")
     assert nothing.stream("stderr") == "No turn is running.\n"
     assert "Hello." in kernel.run("%shiro hi", stdin=lambda prompt: "").stdout
-    assert kernel.value("get_ipython()._shiro_extension.host.services.agent._queue") == "[]"
+    assert (
+        kernel.value("get_ipython()._shiro_extension.host.services.conversation.agent._queue")
+        == "[]"
+    )
 
 
 def test_a_question_that_waits_is_stopped_with_its_turn(kernel: Kernel) -> None:
@@ -105,7 +109,7 @@ Path('a.dull').touch(), Path('a.shown').touch(), Path('evil.json').write_text('[
 
 
 def test_sets_that_are_switched_off_are_gone_with_the_next_session(kernel: Kernel) -> None:
-    agent = "get_ipython()._shiro_extension.host.services.agent"
+    agent = "get_ipython()._shiro_extension.host.services.conversation.agent"
     names = f"[tool.name for tool in {agent}.tools]"
     kernel.run("%shiro /clear", stdin=str)
     kernel.run("%shiro hi", stdin=str)

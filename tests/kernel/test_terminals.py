@@ -122,7 +122,7 @@ def test_where_the_prompt_holds_main_its_code_is_refused_in_a_sentence(tmp_path:
         terminal.run("%load_ext shiro_jupyter", 2)
         terminal.run("r = %shiro --yolo sum &", 3)
         terminal.until("answered")
-        session = "get_ipython()._shiro_extension.host.services.opened.session"
+        session = "get_ipython()._shiro_extension.host.services.conversation.opened.session"
         told = terminal.run(f"print([i.text for i in {session}.items if hasattr(i, 'outcome')])", 4)
         assert "waits at its prompt" in told
 

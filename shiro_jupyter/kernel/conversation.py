@@ -1,0 +1,94 @@
+"""Which session this kernel is in, and the agent of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..core.agent import Agent
+from ..core.errors import UsageError
+from ..core.events import Event
+from ..core.sessions import catalogue
+from ..core.sessions.log import Opened, load_session, open_session
+from ..core.sessions.session import Session
+from ..core.settings import Loaded
+from ..core.workspace.clock import Clock
+from ..core.workspace.project import Project
+
+BUSY = "A turn is running: wait for it, or end it with %shiro /stop."
+
+
+class Conversation:
+    """All on the agent's thread. `made` makes the agent of a session, for settings and the prompt
+    that opens it; `tell` says a sentence to the person; `busy` is true while turns run or wait."""
+
+    def __init__(
+        self,
+        folder: Path,
+        project: Project,
+        clock: Clock,
+        redacted: Callable[[str], str],
+        *,
+        tell: Callable[[str], None],
+        made: Callable[[Opened, Loaded, str], Agent],
+        busy: Callable[[], bool],
+    ) -> None:
+        self.opened: Opened | None = None
+        self.agent: Agent | None = None
+        self._folder, self._project, self._clock, self._redacted = folder, project, clock, redacted
+        self._tell, self._made, self._busy = tell, made, busy
+
+    def agent_for(self, loaded: Loaded, prompt: str) -> Agent:
+        """The agent of the session at hand; its tools and system text stay as they are until the
+        session's end."""
+        if self.opened is None:
+            self.opened = self._new()
+        if self.agent is None:
+            self.agent = self._made(self.opened, loaded, prompt)
+        return self.agent
+
+    def heard(self, event: Event) -> None:
+        """Every event passes here: some must not be lost."""
+        if self.opened:
+            self.opened.log.heard(event)
+
+    def flush(self) -> None:
+        """Write what is pending; on any thread."""
+        if self.opened:
+            self.opened.log.flush()
+
+    async def switch(self, opened: Opened | None) -> None:
+        """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
+        if self._busy():
+            raise UsageError(BUSY)
+        self.flush()
+        self.opened, self.agent = opened, None
+
+    async def resume(self, which: str) -> Session:
+        """Open the session with this beginning of an id, or the project's newest ("latest")."""
+        opened = load_session(
+            self._path(which), clock=self._clock, tell=self._tell, redacted=self._redacted
+        )
+        await self.switch(opened)
+        for notice in opened.notices:
+            self._tell(notice)
+        return opened.session
+
+    def _path(self, which: str) -> Path:
+        if which != "latest":
+            return catalogue.find(self._folder, which)
+        mine = self.opened.session.id if self.opened else ""
+        listing = catalogue.newest(self._folder, self._project, apart_from=mine)
+        if listing is None:
+            raise UsageError("There is no earlier session of this project.")
+        return listing.path
+
+    def _new(self) -> Opened:
+        return open_session(
+            self._folder,
+            project=self._project,
+            clock=self._clock,
+            tell=self._tell,
+            cwd=Path.cwd(),
+            redacted=self._redacted,
+        )
