@@ -174,7 +174,7 @@ def looks_of(request: Request) -> list[Look]:
 
 def question_of(request: Request) -> str:
     """What the person asks in this turn, with what was sent into it."""
-    asked = [item for item in request.items if isinstance(item, User)]
+    asked = [item for item in request.items if isinstance(item, User) and item.text.strip()]
     return "\n\n".join(item.text for item in asked if item.turn == asked[-1].turn)
 
 

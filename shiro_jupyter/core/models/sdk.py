@@ -142,7 +142,7 @@ class Wire:
             stream = await client.post(
                 path,
                 cast_to=object,
-                content=_encoded(body),
+                content=encoded(body),
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
             )
@@ -200,7 +200,7 @@ def _parsed(document: bytes) -> object:
         return None
 
 
-def _encoded(body: dict[str, Any]) -> bytes:
+def encoded(body: dict[str, Any]) -> bytes:
     """The body as JSON. Half a surrogate pair, which no UTF-8 can hold, becomes a question mark."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 

@@ -102,21 +102,32 @@ def test_another_model_is_not_sent_what_was_sealed_for_the_first() -> None:
     assert sum(item.get("type") == "function_call" for item in sent) == 3
 
 
-def test_sealed_reasoning_that_is_refused_is_dropped_once() -> None:
+@pytest.mark.parametrize(
+    ("sealed_for", "issued", "words"),
+    [
+        ("another", {}, "could not be verified"),
+        ("tiny", {"fc_9": "rs_8"}, "without its required following item"),
+        ("tiny", {"rs_9": "rs_8"}, "without its required 'reasoning' item"),
+    ],
+)
+def test_reasoning_that_is_refused_is_dropped_once(
+    sealed_for: str, issued: dict[str, str], words: str
+) -> None:
     endpoint_items: list[Item] = [
         User("hi", 1),
-        Reasoning("hm", 1, 1, "rs_9", "sealed-for-another-1", "?"),
+        Reasoning("hm", 1, 1, "rs_9", f"sealed-for-{sealed_for}-1", "?"),
         Call("c", "look", "{}", 1, 1, "fc_9"),
         Result("c", "ok", "seen", 1, 1),
     ]
     with StrictEndpoint([Reply("Fine.")]) as server:
         endpoint = Endpoint(server.base_url)
         own = replace(endpoint_items[1], origin=endpoint.origin("tiny"))  # type: ignore[call-arg]
+        server.issued.update(issued)
         request = asked(endpoint_items[0], own, *endpoint_items[2:], step=2)
         assert step(endpoint, "responses", request).text == "Fine."
     refused, accepted = server.requests
     assert refused.refused is not None
-    assert "could not be verified" in refused.refused
+    assert words in refused.refused
     assert "sealed" not in str(accepted.body)
     assert "id" not in accepted.body["input"][1]
 

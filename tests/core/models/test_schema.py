@@ -135,6 +135,12 @@ def test_lines_that_share_a_word_with_the_question_stand_next_to_it() -> None:
     assert content.count("e.md") == 1
 
 
+def test_a_blank_prompt_out_of_a_damaged_file_is_no_question() -> None:
+    request = replace(asked(), items=(User("How many?", 1), User("Rows!", 1), User(" ", 2)))
+    content = SchemaCalling().payload(request, SMALL)["messages"][1]["content"]
+    assert content.endswith("Question: How many?\n\nRows!")
+
+
 def test_facts_are_bounded() -> None:
     request = looked(("read_file", {"path": "a"}, "ok"))
     long = replace(request.items[-1], text="line\n" * 10_000)
