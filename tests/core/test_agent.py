@@ -535,7 +535,7 @@ def test_a_model_that_goes_in_circles_is_told_and_then_stopped(
 def test_a_long_conversation_is_cut_to_the_window_and_kept_whole(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     for name in "abcdefgh":
-        (tmp_path / "project" / f"{name}.txt").write_text(f"{name} 1 2 3 4\n" * 220)
+        (tmp_path / "project" / f"{name}.txt").write_text(f"{name} 1 2 3 4\n" * 170)
     stage, (first, second) = play(
         tmp_path,
         *(calls(f"{name}.txt") for name in "abcdefgh"),
