@@ -28,6 +28,7 @@ STOREYS = (
     {"core.tools"},
     {"core.approvals", "core.turn", "core.cost", "core.queue"},
     {"core.calls", "core.compaction"},
+    {"core.fitting"},
     {"core.agent", "core.questions"},
     {"views"},
     {"kernel"},
@@ -239,3 +240,18 @@ def test_modules_say_what_they_are_for() -> None:
         if not importlib.import_module(f"shiro_jupyter.{module_of(p)}".rstrip(".")).__doc__
     ]
     assert not silent
+
+
+def test_tools_change_files_in_one_way_only() -> None:
+    """By `ToolContext.write`, which keeps what an undo puts back."""
+    writing = {"core.tools.base imports core.workspace.files.write_atomic"}
+    found = {
+        f"{module_of(path)} imports {'core.' * (node.level == 2)}{node.module}.{alias.name}"
+        for path in SOURCES
+        if "tools" in path.relative_to(ROOT).parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("workspace.files")
+        for alias in node.names
+        if alias.name in ("write_atomic", "append", "remove")
+    }
+    assert found == writing

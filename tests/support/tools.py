@@ -12,6 +12,7 @@ from typing import Any
 
 from shiro_jupyter.core.events import Answer, Event, Question
 from shiro_jupyter.core.sessions.session import Session
+from shiro_jupyter.core.sessions.undo import FileUndo
 from shiro_jupyter.core.tools.base import Tool, ToolContext, ToolResult
 from shiro_jupyter.core.workspace.processes import Processes
 from shiro_jupyter.core.workspace.project import Project
@@ -28,12 +29,16 @@ class Bench:
     root: Path
     person: Callable[[Question], Answer] | None = None
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    told: list[str] = field(default_factory=list)
+    turn: int = 1
 
     def __post_init__(self) -> None:
         self.outputs = self.root.parent / f"{self.root.name}-outputs"
         self.project = Project(self.root, allowed=(self.outputs,))
         self.session = Session()
         self.seen = Seen()
+        # Beside the project; nobody else's turns are undone from there.
+        self.undo = FileUndo(self.root.parent / f"{self.root.name}-undo", self.told.append)
         self.processes = Processes(self.environment, self.outputs)
         self.events: list[Event] = []
         self.printed: list[str] = []
@@ -50,6 +55,7 @@ class Bench:
             emit=self.events.append,
             output=self.printed.append,
             ask=self._ask,
+            around=self.undo.of_turn(self.turn),
         )
 
     async def _ask(self, question: Question) -> Answer | None:

@@ -18,9 +18,11 @@ from ..events import Answer, Event, Question
 from ..models.base import ToolSpec
 from ..policy.subjects import Access, Subject
 from ..sessions.session import Session
+from ..sessions.undo import Write, Writing
 from ..transcript import Outcome
+from ..workspace.files import write_atomic
 from ..workspace.output import HeadAndTail
-from ..workspace.paths import resolve, shown
+from ..workspace.paths import recheck, resolve, shown
 from ..workspace.processes import Processes
 from ..workspace.project import Project
 from ..workspace.seen import Seen
@@ -54,7 +56,8 @@ class ToolContext:
     """All that a running call may touch. `output` shows text as it comes; `may_read` says whether
     a file, by the name that rules match, may be read without asking, and `denies_reading` whether
     never; `approved` is the basis of what a person agreed to, empty where nobody was asked;
-    `judged` are the texts that were, None before; `kept` is what a call has made by then."""
+    `judged` are the texts that were, None before; `kept` is what a call has made by then;
+    `around` keeps what a change of a file undoes, and has it made."""
 
     call_id: str
     project: Project
@@ -69,6 +72,7 @@ class ToolContext:
     approved: str = ""
     judged: tuple[str, ...] | None = None
     kept: dict[str, object] = field(default_factory=dict)
+    around: Callable[[Writing, Write], bool] = lambda writing, write: write()
 
     def resolved(self, given: str, how: Callable[[Project, str], Path] = resolve) -> Path:
         """The real path of what the model wrote. Raises `PathRefused` where that is not one that
@@ -79,6 +83,16 @@ class ToolContext:
                 f"{given} leads elsewhere than when this call was judged; call again."
             )
         return path
+
+    def write(self, change: Writing) -> bool:
+        """The one way for a tool to change a file of the project, so that it can be undone. False
+        where it holds other bytes by now; a link that was put there since raises `PathRefused`."""
+
+        def write() -> bool:
+            recheck(self.project, change.path)
+            return write_atomic(change.path, change.after, expected=change.before or b"")
+
+        return self.around(change, write)
 
 
 class Tool(ABC, Generic[P]):

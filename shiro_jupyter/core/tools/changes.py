@@ -15,9 +15,10 @@ from pydantic import Field
 
 from ..errors import EditRefused, ToolFailed
 from ..policy.subjects import Access, Subject
+from ..sessions.undo import Writing
 from ..workspace.diffs import Diff, diff
-from ..workspace.files import retried, write_atomic
-from ..workspace.paths import open_regular, recheck, resolve_target, shown
+from ..workspace.files import retried
+from ..workspace.paths import open_regular, resolve_target, shown
 from ..workspace.text import rewritten
 from ..workspace.threads import in_thread
 from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded, printable
@@ -183,17 +184,16 @@ class FileTool(Tool[P]):
         if isinstance(refused := context.kept.get("refused"), EditRefused):
             raise refused  # nobody agreed to the change itself, should it be possible by now
 
+        missing = [each for each in path.parents if not each.exists()]
+
         def attempt() -> Change | None:
             change = self._plan(path, parameters, context)
             if context.approved not in ("", change.basis):
                 raise ToolFailed(f"{name} changed after the person had agreed; call again.")
-            recheck(context.project, path)
-            if write_atomic(path, change.after, expected=change.before or b""):
-                return change
-            return None
+            writing = Writing(path, change.before, change.after, missing)
+            return change if context.write(writing) else None
 
         self._plan(path, parameters, context)  # what cannot be done makes no folder and no lock
-        missing = [each for each in path.parents if not each.exists()]
         try:
             change = retried(path, attempt)
         except BaseException:

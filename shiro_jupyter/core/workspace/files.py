@@ -118,6 +118,26 @@ def append(path: Path, data: bytes, *, private: bool = False) -> None:
             os.close(handle)
 
 
+def remove(path: Path, expected: bytes) -> bool:
+    """Remove a file that holds these bytes; False where it holds others by now, and stays."""
+    with told("remove", path):
+        aside = _temporary(path)
+        try:
+            path.rename(aside)  # so that a save from now on makes a file of its own
+        except FileNotFoundError:
+            return False
+        removed = False
+        try:
+            time.sleep(LATE_PATIENCE)  # for who writes to it still
+            removed = aside.read_bytes() == expected
+        finally:
+            if removed or path.exists():  # a save since is newer
+                aside.unlink()
+            else:
+                aside.rename(path)
+        return removed
+
+
 def make_folder(path: Path, *, private: bool = False) -> None:
     """The folder and its parents; those made here are the user's alone where `private`."""
     with told("make the folder", path):

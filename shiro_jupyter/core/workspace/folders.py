@@ -30,6 +30,10 @@ class Folders:
     def sessions_dir(self) -> Path:
         return self.data / "sessions"
 
+    def undo_dir(self, session: str) -> Path:
+        """Where what the session's tools changed is kept as it was before."""
+        return self.data / "undo" / session
+
     def outputs_dir(self, root: Path) -> Path:
         """Where the long outputs of one project's commands are, apart from those of others."""
         name = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]

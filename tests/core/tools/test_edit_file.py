@@ -9,7 +9,7 @@ import pytest
 
 from shiro_jupyter.core.errors import InvalidArguments, PathRefused, StorageError, ToolFailed
 from shiro_jupyter.core.policy.subjects import Subject
-from shiro_jupyter.core.tools import changes
+from shiro_jupyter.core.tools import base, changes
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT
 from shiro_jupyter.core.tools.edit_file import EditFile
 from shiro_jupyter.core.tools.read_file import ReadFile
@@ -156,14 +156,14 @@ def test_what_was_agreed_to_is_what_is_done_or_nothing(bench: Bench) -> None:
 def test_a_save_in_the_midst_of_an_edit_is_kept_and_edited(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, write = bench.root / "load.py", changes.write_atomic
+    path, write = bench.root / "load.py", base.write_atomic
 
     def saved_before(at: Path, data: bytes, *, expected: bytes) -> bool:
-        monkeypatch.setattr(changes, "write_atomic", write)
+        monkeypatch.setattr(base, "write_atomic", write)
         path.write_bytes(CODE + b"# saved\r\n")
         return write(at, data, expected=expected)
 
-    monkeypatch.setattr(changes, "write_atomic", saved_before)
+    monkeypatch.setattr(base, "write_atomic", saved_before)
     edit(bench, "x = 1", "x = 2")
     assert path.read_bytes() == CODE.replace(b"x = 1", b"x = 2") + b"# saved\r\n"
 
@@ -243,7 +243,7 @@ def test_a_folder_that_cannot_be_written_is_told(
     def full(*_: object, **__: object) -> bool:
         raise StorageError("Cannot write load.py: No space left on device; mend that.")
 
-    monkeypatch.setattr(changes, "write_atomic", full)
+    monkeypatch.setattr(base, "write_atomic", full)
     with pytest.raises(StorageError, match="No space left"):
         edit(bench, "x = 1", "x = 2")
     assert (bench.root / "load.py").read_bytes() == CODE

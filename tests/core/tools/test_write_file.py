@@ -9,7 +9,7 @@ import pytest
 
 from shiro_jupyter.core.errors import InvalidArguments, PathRefused, StorageError, ToolFailed
 from shiro_jupyter.core.policy.subjects import Subject
-from shiro_jupyter.core.tools import changes
+from shiro_jupyter.core.tools import base
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT
 from shiro_jupyter.core.tools.edit_file import EditFile
 from shiro_jupyter.core.tools.read_file import ReadFile
@@ -245,13 +245,13 @@ def test_what_is_no_place_for_a_file_is_refused(bench: Bench) -> None:
 def test_a_file_that_appears_meanwhile_is_not_replaced(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = changes.write_atomic
+    real = base.write_atomic
 
     def appears(path: Path, data: bytes, *, expected: bytes) -> bool:
         path.write_bytes(b"by hand\n")
         return real(path, data, expected=expected)
 
-    monkeypatch.setattr(changes, "write_atomic", appears)
+    monkeypatch.setattr(base, "write_atomic", appears)
     with pytest.raises(ToolFailed, match="has not read it"):
         write(bench, "b\n")
     assert (bench.root / "a.txt").read_bytes() == b"by hand\n"
@@ -269,7 +269,7 @@ def test_what_fails_leaves_no_folder_behind(bench: Bench, monkeypatch: pytest.Mo
         assert path.parent.is_dir()
         raise StorageError("no space left")
 
-    monkeypatch.setattr(changes, "write_atomic", full)
+    monkeypatch.setattr(base, "write_atomic", full)
     with pytest.raises(StorageError, match="no space left"):
         write(bench, "a", "there/new/deep/a.txt")
     assert [*bench.root.rglob("*")] == [bench.root / "there"]

@@ -25,6 +25,7 @@ from shiro_jupyter.core.workspace.files import (
     append,
     ensure_project_store,
     locked,
+    remove,
     retried,
     write_atomic,
 )
@@ -546,3 +547,27 @@ def test_a_lock_lost_meanwhile_is_not_taken_from_its_new_owner(tmp_path: Path) -
     with locked(path):
         lock.write_bytes(b"another")
     assert lock.read_bytes() == b"another"
+
+
+def test_a_file_is_removed_only_as_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is saved at that moment stays: to the file itself, or to one in its place."""
+    path = tmp_path / "a"
+    assert not remove(path, b"")
+    for late, expected in (("aside", b"late"), ("path", b"newer"), ("", None)):
+        path.write_bytes(b"known")
+
+        def saved(seconds: float, late: str = late) -> None:
+            if late == "aside":
+                next(tmp_path.glob(".a.*.tmp")).write_bytes(b"late")
+            elif late == "path":
+                next(tmp_path.glob(".a.*.tmp")).write_bytes(b"late")
+                path.write_bytes(b"newer")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("shiro_jupyter.core.workspace.files.time.sleep", saved)
+            assert remove(path, b"known") == (expected is None)
+        assert [each.read_bytes() for each in tmp_path.iterdir()] == [expected] * bool(expected)
+    path.write_bytes(b"other")
+    assert not remove(path, b"known") and path.read_bytes() == b"other"
