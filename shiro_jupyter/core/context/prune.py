@@ -119,8 +119,8 @@ class Pruner:
             size = stub = estimate_item(item, self._vocabulary)
             if isinstance(item, Call):
                 self._names[item.call_id] = item.name
-            elif isinstance(item, Result):
-                stub = min(size, estimate_item(_stub(item, self._names), self._vocabulary))
+            elif isinstance(item, Result) and (short := _stub(item, self._names)) is not item:
+                stub = min(size, estimate_item(short, self._vocabulary))
             self._whole.append(self._whole[-1] + size)
             self._stubs.append(self._stubs[-1] + stub)
             self._thought.append(self._thought[-1] + size * isinstance(item, Reasoning))

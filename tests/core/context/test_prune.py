@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shiro_jupyter.core.context import prune
 from shiro_jupyter.core.context.prune import KEPT_STEPS, Pruner, shown
 from shiro_jupyter.core.context.render import chat_messages, response_items
-from shiro_jupyter.core.context.tokens import estimate_item
+from shiro_jupyter.core.context.tokens import Vocabulary, estimate_item
 from shiro_jupyter.core.transcript import Assistant, Call, Cut, Item, Note, Reasoning, Result, User
 from tests.support.transcripts import healthy
 
@@ -93,6 +94,40 @@ def test_many_small_results_that_fit_all_stay(steps: int) -> None:
     assert pruner.prune(bulky, 60_000)
     assert pruner.size(bulky) <= 60_000
     assert sum(isinstance(item, Call) for item in shown(bulky, pruner.cut)) == steps
+
+
+def test_each_item_is_measured_once_and_what_brought_nothing_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured: list[Item] = []
+
+    def counted(item: Item, vocabulary: Vocabulary = "qwen3") -> int:
+        measured.append(item)
+        return estimate_item(item, vocabulary)
+
+    monkeypatch.setattr(prune, "estimate_item", counted)
+    items = turn(1, 300, result="ok")  # no stub is shorter
+    pruner = Pruner()
+    sizes = pruner._size
+    tried = list[Cut]()
+    monkeypatch.setattr(
+        pruner, "_size", lambda items, cut: (tried.append(cut), sizes(items, cut))[1]
+    )
+    assert not pruner.prune(items, 100)
+    assert 300 <= len(tried) <= 310
+    items += turn(1, 301, result="ok")[-3:]
+    tried.clear()
+    assert not pruner.prune(items, 100)
+    assert len(tried) <= 4  # the size, and what is new
+    assert len(measured) == len(items)
+
+
+def test_the_name_in_a_stub_is_that_of_the_call_before_it() -> None:
+    again = [Call("call_1_1", "bash", "{}", 2, 1), Result("call_1_1", "ok", "x " * 400, 2, 1)]
+    items = [*turn(1, 1), User("more", 2), *again]
+    first, second = (i for i in shown(items, Cut(results=len(items))) if isinstance(i, Result))
+    assert "call read_file again" in first.text and "call bash again" in second.text
+    assert shown(turn(1, 1), Cut(results=3))[2] == first
 
 
 @given(healthy(), healthy(), st.integers(1, 400))
