@@ -44,6 +44,7 @@ HOSTS = {"IPython", "ipykernel", "ipywidgets", "anywidget", "nbformat", "jupyter
 HEAVY = {
     "openai": "core.models.sdk",
     "httpx2": "core.models.sdk",
+    "genai_prices": "core.models.prices",
     "keyring": "core.settings.keys",
     "nbformat": "",
     "ipywidgets": "kernel.cell_widget",

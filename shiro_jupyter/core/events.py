@@ -37,6 +37,30 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What model calls cost: US dollars of those with a price, and how many of each kind there
+    were. `unknown` are those whose price or use nobody told; `local` ran on this machine."""
+
+    dollars: float = 0.0
+    priced: int = 0
+    unknown: int = 0
+    local: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.dollars + other.dollars,
+            self.priced + other.priced,
+            self.unknown + other.unknown,
+            self.local + other.local,
+        )
+
+    @property
+    def known(self) -> float | None:
+        """All of it, None where a part is not known or nothing has a price."""
+        return self.dollars if self.priced and not self.unknown else None
+
+
+@dataclass(frozen=True)
 class Question:
     """Something only the person can settle: an approval, or a question of the model's.
 

@@ -23,6 +23,7 @@ OPENAI_HOST = "api.openai.com"
 class Profile:
     """`window` is in tokens, 0 where unknown; `idle_seconds` bounds silence between events.
 
+    `base_url` is where it is served, without what is secret in it; empty for a script.
     `tools` narrows the tools that the model is offered, empty for all. `efforts` are the
     reasoning levels that may be asked for. `role` and `limit_field` are what the server calls
     the system's messages and the bound on output tokens. `temperature` and `think` are what the
@@ -30,6 +31,7 @@ class Profile:
     """
 
     model: str
+    base_url: str = ""
     api: Api = "chat"
     calling: Calling = "native"
     window: int = 0
@@ -72,6 +74,7 @@ def profile_for(
     openai = endpoint.host == OPENAI_HOST
     profile = Profile(
         model,
+        base_url=endpoint.shown,
         api="responses" if openai else "chat",
         window=window,
         idle_seconds=LOOPBACK_IDLE_SECONDS if endpoint.is_loopback else IDLE_SECONDS,

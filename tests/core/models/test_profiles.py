@@ -71,5 +71,5 @@ def test_the_person_overrides_and_says_nothing_with_empty_values() -> None:
     assert profile.temperature == 0.0
     silent = {"api": None, "calling": None, "window": 0, "idle_seconds": 0.0, "temperature": None}
     assert profile_for("m", HERE, silent, window=4096) == Profile(
-        "m", window=4096, idle_seconds=LOOPBACK_IDLE_SECONDS
+        "m", base_url=HERE, window=4096, idle_seconds=LOOPBACK_IDLE_SECONDS
     )
