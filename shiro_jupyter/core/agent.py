@@ -17,11 +17,12 @@ from .calls import Calls, World
 from .context.prompt import tail_text
 from .context.prune import Pruner, shown
 from .errors import ModelMendable, OurFault, ShiroError, UserMendable
-from .events import TurnEnded, TurnOutcome
+from .events import TurnEnded, TurnOutcome, Waiting
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
 from .models.profiles import Profile
 from .models.room import room_for_items
+from .queue import Queue
 from .transcript import Assistant, Call, Note, User
 from .turn import LimitReached, Limits, Turn, out_of_time
 from .workspace.threads import settled
@@ -50,33 +51,37 @@ class Agent(World):
     def __post_init__(self) -> None:
         self._calls = Calls(self)
         self._specs = tuple(tool.spec() for tool in self.tools)
-        self._one_at_a_time = asyncio.Lock()
-        self._queue: list[str] = []
+        self.queue = Queue(self.emit)
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
         self._pruner = Pruner()
 
     # -- what a host calls ---------------------------------------------------------------
 
-    async def submit(self, prompt: str) -> TurnEnded:
-        """Run a turn, after those submitted before it. Never raises for what went wrong."""
-        waits = self._one_at_a_time.locked() or bool(self._queue)
-        if waits:
-            self._queue.append(prompt)
-            self.emit(events.QueueChanged(tuple(self._queue)))
+    async def submit(self, prompt: str, source: str = "", *, now: bool = False) -> TurnEnded:
+        """Run a turn, after those submitted before it; or `now`, in the one that runs. How that
+        ended, or that the prompt was taken off the queue. Never raises for what went wrong."""
+        came = await self.queue.turn(prompt, source, now=now)
+        if isinstance(came, TurnEnded):
+            return came
+        ended: TurnEnded | None = None
         try:
-            async with self._one_at_a_time:
-                if waits:
-                    waits = False
-                    self._unqueue(prompt)
-                return await self._run(prompt)
+            ended = await self._run(came)
+            return ended
         finally:
-            if waits:  # cancelled while it waited
-                self._unqueue(prompt)
+            self.queue.done(ended)
 
     def interrupt(self) -> None:
-        """First: end the call in flight, keep the turn. Nothing in flight, or again: end it."""
+        """First: end the call in flight, keep the turn. Nothing in flight: end the turn. Again,
+        while the call is still stopping: abort."""
+        stopping = self._calls.stopping
         if not self._calls.interrupt():
-            self.stop()
+            self.abort() if stopping else self.stop()
+
+    def abort(self) -> tuple[Waiting, ...]:
+        """End the turn and hand back what waits behind it."""
+        back = self.queue.clear()
+        self.stop()
+        return back
 
     def stop(self) -> None:
         """End the turn; what was streamed is kept."""
@@ -145,6 +150,7 @@ class Agent(World):
         try:
             for step in range(1, self.limits.steps + 1):
                 left = turn.time_left(self.limits, self.clock.monotonic())
+                self._take_steered(turn)
                 self.emit(events.StepStarted(step))
                 try:
                     async with asyncio.timeout(left) as deadline:  # a reply may never end
@@ -162,6 +168,13 @@ class Agent(World):
             )
         finally:
             await client.close()
+
+    def _take_steered(self, turn: Turn) -> None:
+        """What the person has sent into the turn meanwhile."""
+        for waiting in self.queue.steered():
+            prompt = self.redacted(waiting.text)
+            self.session.append(User(prompt, turn.number))
+            self.emit(events.Steered(prompt))
 
     async def _step(self, client: ModelClient, turn: Turn, step: int) -> list[Call]:
         """One model call: its items are appended; its calls are returned."""
@@ -220,7 +233,3 @@ class Agent(World):
             turn.pruned = True
             self.emit(events.Compacted(before, self._pruner.size(items)))
         return replace(request, items=shown(items, self._pruner.cut))
-
-    def _unqueue(self, prompt: str) -> None:
-        self._queue.remove(prompt)
-        self.emit(events.QueueChanged(tuple(self._queue)))

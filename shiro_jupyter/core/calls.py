@@ -74,6 +74,11 @@ class Calls:
         self._running: Running | None = None
         self._seen = Seen()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the call in flight is ending already."""
+        return self._running is not None and self._running.stopping
+
     def interrupt(self) -> bool:
         """End the call in flight; whether there was one that was not ending already."""
         running = self._running

@@ -188,8 +188,29 @@ class MemoryChanged:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """A prompt in the queue. `source` names the input that it was typed into, empty where there is
+    none (a cell, a terminal); `now`: it goes into the turn that runs, before its next step."""
+
+    id: int
+    text: str
+    source: str = ""
+    now: bool = False
+
+
+@dataclass(frozen=True)
 class QueueChanged:
-    prompts: tuple[str, ...]
+    """What waits, and what was handed back to where it came from."""
+
+    waiting: tuple[Waiting, ...]
+    back: tuple[Waiting, ...] = ()
+
+
+@dataclass(frozen=True)
+class Steered:
+    """A prompt has gone into the turn that runs."""
+
+    prompt: str
 
 
 @dataclass(frozen=True)
@@ -246,6 +267,7 @@ Event = (
     | NotesChanged
     | MemoryChanged
     | QueueChanged
+    | Steered
     | Retrying
     | Compacted
     | UsageReported

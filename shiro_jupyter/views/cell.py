@@ -21,8 +21,9 @@ from ..core.events import (
 )
 from .document import Block, Line, Prose, Verbatim, bundle, clipped
 from .prose import open_fence
+from .queue import queue_lines
 from .state import TurnState, choices_line, reasoning_line, status
-from .static import left_behind, prompt_block, tool_line
+from .static import asked_blocks, left_behind, prompt_block, tool_line
 from .visible import output_text, summary_line
 
 INTERVAL = 0.25  # seconds between two updates, at least
@@ -175,7 +176,7 @@ def checkpoint(state: TurnState) -> list[Block]:
 
 def live_blocks(state: TurnState, at: float) -> list[Block]:
     """The live state: newest tools, the tool in flight, the end of the answer, tasks, question."""
-    blocks: list[Block] = []
+    blocks = asked_blocks(state)
     tools = state.tools
     if len(tools) > TOOLS_SHOWN:
         blocks.append(Line(f"… {len(tools) - TOOLS_SHOWN} earlier tool calls"))
@@ -187,6 +188,7 @@ def live_blocks(state: TurnState, at: float) -> list[Block]:
         blocks += _question(question)
     if reasoning := reasoning_line(state):
         blocks.append(Line(reasoning))
+    blocks += [Line(line) for line in queue_lines(state.queue)]
     use = state.current
     # A question that waits has said what it is about.
     about = summary_line(use.summary) if use and not state.questions else ""

@@ -16,8 +16,10 @@ from .document import clipped
 from .markdown_safe import html_blocks, to_html
 from .patch import Patch, diff
 from .prose import Blocks
+from .queue import queue_lines
 from .state import (
     MARKS,
+    Asked,
     Said,
     ToolUse,
     TurnState,
@@ -195,7 +197,7 @@ class _Turn:
             "questions": self._questions(tuple(state.questions)),
             "tasks": self._tasks(state.todos if _shows_tasks(state) else ()),
             # It is the session's: the turn that runs shows it.
-            "queue": [] if ended else [one_line(prompt) for prompt in state.queue],
+            "queue": [] if ended else queue_lines(state.queue),
             "ended": ended
             and {
                 "outcome": ended.outcome,
@@ -210,7 +212,7 @@ class _Turn:
     def _work(self) -> list[Model]:
         size = len(self._state.work) - (self._settled() is not None)
         for each in self._state.work[len(self._cards) : size]:
-            self._cards.append(_said(each) if isinstance(each, Said) else _card(each))
+            self._cards.append(_step(each))
             if isinstance(each, ToolUse) and each.text:
                 self._full.append(len(self._cards) - 1)
         while len(self._full) > RESULTS_SHOWN:
@@ -232,8 +234,14 @@ class _Turn:
         return last if isinstance(last, Said) and waits else None
 
 
-def _said(said: Said) -> Model:
-    return {"kind": "said", "html": to_html(said.text)}
+def _step(step: Said | Asked | ToolUse) -> Model:
+    match step:
+        case Said(text):
+            return {"kind": "said", "html": to_html(text)}
+        case Asked(text):
+            return {"kind": "asked", "text": visible(clipped(text, PROMPT_SHOWN))}
+        case use:
+            return _card(use)
 
 
 def _card(use: ToolUse) -> Model:

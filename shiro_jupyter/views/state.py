@@ -9,6 +9,7 @@ from ..core import events as e
 from ..core.events import Event, Question, TurnOutcome, Usage
 from ..core.todos import Todos
 from ..core.transcript import Outcome
+from .queue import back_lines
 
 Phase = Literal[
     "idle", "loading", "thinking", "answering", "preparing", "tool", "waiting", "retrying", "ended"
@@ -57,6 +58,11 @@ class Said:
 
 
 @dataclass(frozen=True)
+class Asked:
+    text: str  # sent into the turn by the person
+
+
+@dataclass(frozen=True)
 class ToolUse:
     """A call: in flight while `outcome` is None, and running once `called`."""
 
@@ -85,7 +91,7 @@ class TurnState:
     started: float = 0.0
     step: int = 0
     step_at: float = 0.0
-    work: list[Said | ToolUse] = field(default_factory=list)
+    work: list[Said | Asked | ToolUse] = field(default_factory=list)
     in_flight: dict[str, ToolUse] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     retry: e.Retrying | None = None
@@ -95,7 +101,7 @@ class TurnState:
     ended: e.TurnEnded | None = None
     todos: Todos = ()
     todos_changed: bool = False
-    queue: tuple[str, ...] = ()
+    queue: tuple[e.Waiting, ...] = ()
     _live: list[str] = field(default_factory=list)
     _reasoning: list[str] = field(default_factory=list)
 
@@ -115,6 +121,11 @@ class TurnState:
         """The newest text: what streams now, else what was said last."""
         said = [each.text for each in self.work if isinstance(each, Said)]
         return self.live or (said[-1] if said else "")
+
+    @property
+    def asked(self) -> list[str]:
+        """What was sent into the turn, in order."""
+        return [each.text for each in self.work if isinstance(each, Asked)]
 
     @property
     def tools(self) -> list[ToolUse]:
@@ -156,8 +167,10 @@ class TurnState:
                 fresh = TurnState(event.turn, event.prompt, at, todos=self.todos, queue=self.queue)
                 self.__dict__.update(fresh.__dict__)
                 return True
-            case e.QueueChanged(prompts):
-                self.queue = prompts
+            case e.QueueChanged(waiting):
+                self.queue = waiting
+                if self.turn and not self.ended:
+                    self.notes += back_lines(event)
                 return True
             case e.TodosChanged(todos):
                 self.todos, self.todos_changed = todos, True
@@ -177,6 +190,9 @@ class TurnState:
             case e.ReasoningDelta(text):
                 self.retry = None
                 self._reasoning.append(text)
+            case e.Steered(prompt):
+                self._settle_text()
+                self.work.append(Asked(prompt))
             case e.Retrying():
                 self.retry, self.retry_at = event, at
             case e.ApprovalRequested(question):

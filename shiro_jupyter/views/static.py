@@ -22,7 +22,7 @@ def left_behind(state: TurnState) -> Bundle:
 
 def left_blocks(state: TurnState) -> list[Block]:
     """Prompt, answer, tools folded, what changed, task list, and how the turn ended."""
-    blocks = prompt_block(state)
+    blocks = [*prompt_block(state), *asked_blocks(state)]
     if state.answer:
         blocks.append(Prose(state.answer))
     if state.tools:
@@ -44,6 +44,11 @@ def prompt_block(state: TurnState) -> list[Block]:
     return [prompt] if state.prompt else []
 
 
+def asked_blocks(state: TurnState) -> list[Block]:
+    """What the person sent into the turn."""
+    return [Verbatim(clipped(text, PROMPT_OPEN), quoted=True) for text in state.asked]
+
+
 def tool_line(use: ToolUse) -> Line:
     """`✗ bash `pytest -q` failed · 2.1 s`."""
     mark = MARKS[use.outcome] if use.outcome else "⋯"
@@ -55,9 +60,9 @@ def _work(state: TurnState) -> Folded:
     last = next((each for each in reversed(state.work) if isinstance(each, Said)), None)
     inner: list[Block] = []
     for each in state.work:
-        if isinstance(each, Said):
-            if each is not last:
-                inner.append(Prose(each.text))
+        if isinstance(each, Said) and each is not last:
+            inner.append(Prose(each.text))
+        if not isinstance(each, ToolUse):
             continue
         inner.append(tool_line(each))
         if text := output_text(each.text).strip():

@@ -13,6 +13,7 @@ from ..core import todos as tasks
 from ..core.events import Event
 from ..core.transcript import Outcome
 from .diff_marks import ADDED, PLACE, TAKEN, diff_marks
+from .queue import back_lines, come, queue_lines
 from .state import (
     MARKS,
     ToolUse,
@@ -73,9 +74,12 @@ class TextView:
     # -- what a host calls ---------------------------------------------------------------
 
     def apply(self, event: Event, at: float) -> None:
+        before = self.state.queue
         if not self.state.apply(event, at):
             return
         match event:
+            case e.QueueChanged():
+                self._queue(event, before)
             case e.TextDelta(text):
                 self._stream(text)
             case e.TurnEnded():
@@ -115,6 +119,8 @@ class TextView:
                 self._question(question)
             case _ if self._quiet:
                 pass
+            case e.Steered(prompt):
+                self._print(self._styled(f"> {visible(prompt)}", "bold"))
             case e.ToolFinished(outcome=outcome, text=text):
                 self._print(self._tool_line(self.state.tools[-1]))
                 if outcome not in ("ok", "interrupted"):  # why is not to be seen elsewhere
@@ -129,6 +135,14 @@ class TextView:
                 )
             case e.MemoryChanged() | e.NotesChanged() | e.Compacted():
                 self._print(self._styled(f"· {visible(self.state.notes[-1])}", "dim"))
+
+    def _queue(self, changed: e.QueueChanged, before: tuple[e.Waiting, ...]) -> None:
+        """A terminal shows what waits in its region; elsewhere each is told as it comes."""
+        lines = back_lines(changed)
+        if not (self._terminal or self._quiet):
+            lines += queue_lines(come(before, changed.waiting))
+        for line in lines:
+            self._print(self._styled(f"· {visible(line)}", "dim"))
 
     def _tool_line(self, use: ToolUse) -> str:
         outcome = use.outcome or "ok"
@@ -219,7 +233,8 @@ class TextView:
             first += f"  {summary_line(use.summary)}"
         output = output_text(use.output).strip().rpartition("\n")[2] if use else ""
         second = f"  {one_line(output)}" if output else ""
-        lines = (first, second, reasoning_line(self.state), tasks.bar(self.state.todos))
+        queue = [f"  {line}" for line in queue_lines(self.state.queue)]
+        lines = (first, second, reasoning_line(self.state), *queue, tasks.bar(self.state.todos))
         return [_clipped(visible(line), self._width() - 1) for line in lines if line]
 
     def _erase(self) -> None:

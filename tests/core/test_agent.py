@@ -788,6 +788,10 @@ def test_no_client_is_one_sentence(tmp_path: Path, error: Exception, reason: str
 # -- the queue ---------------------------------------------------------------------------
 
 
+def words(changed: events.QueueChanged) -> tuple[str, ...]:
+    return tuple(each.text for each in changed.waiting)
+
+
 def test_prompts_that_come_meanwhile_run_in_order(tmp_path: Path) -> None:
     async def run() -> None:
         gate = asyncio.Event()
@@ -798,7 +802,7 @@ def test_prompts_that_come_meanwhile_run_in_order(tmp_path: Path) -> None:
         assert len(stage.model.requests) == 1
         gate.set()
         assert [(await turn).turn for turn in turns] == [1, 2, 3]
-        queues = [event.prompts for event in stage.of(events.QueueChanged)]
+        queues = [words(event) for event in stage.of(events.QueueChanged)]
         assert queues == [("two",), ("two", "three"), ("three",), ()]
         prompts = [item.text for item in stage.session.items if isinstance(item, User)]
         assert prompts == ["one", "two", "three"]
@@ -825,7 +829,7 @@ def test_a_prompt_that_comes_as_a_turn_ends_queues_behind_those_that_wait(tmp_pa
         await asyncio.gather(*first)
         await asyncio.gather(*late)
         assert [e.prompt for e in stage.of(events.TurnStarted)] == ["one", "two", "three"]
-        assert ("two", "three") in [event.prompts for event in stage.of(events.QueueChanged)]
+        assert ("two", "three") in [words(event) for event in stage.of(events.QueueChanged)]
         await stage.check_whole()
 
     asyncio.run(run())
@@ -842,7 +846,7 @@ def test_a_waiting_prompt_can_be_taken_back(tmp_path: Path) -> None:
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
-        assert stage.of(events.QueueChanged)[-1].prompts == ()
+        assert stage.of(events.QueueChanged)[-1].waiting == ()
         gate.set()
         await first
         assert len(stage.model.requests) == 1

@@ -48,6 +48,10 @@ class Stage:
         return sum(len(json.dumps(message, ensure_ascii=False)) for message in self.sent)
 
 
+def waits(*prompts: str) -> e.QueueChanged:
+    return e.QueueChanged(tuple(e.Waiting(at, text) for at, text in enumerate(prompts)))
+
+
 def played(*events: Event, every: float = 0.5) -> Stage:
     stage = Stage()
     stage.play(timed(events, every))
@@ -203,13 +207,13 @@ def test_the_answer_at_the_end_is_that_of_the_whole_text() -> None:
 
 def test_the_queue_and_the_tasks_outlive_a_turn_and_its_model_does_not_change() -> None:
     stage = played(
-        e.QueueChanged(("early",)), *TURNS["todos"](), e.QueueChanged(("next", "after")),
+        waits("early"), *TURNS["todos"](), waits("next", "after"),
     )  # fmt: skip
     before = stage.model()
     stage.origin = About("panel")
-    stage.play(timed([e.TurnStarted(2, "next"), e.QueueChanged(("after",))], 200))
+    stage.play(timed([e.TurnStarted(2, "next"), waits("after")], 200))
     assert stage.model(1) is before and before["queue"] == []
-    assert (stage.model(2)["queue"], stage.model(2)["origin"]) == (["after"], "panel")
+    assert (stage.model(2)["queue"], stage.model(2)["origin"]) == (["next: after"], "panel")
     assert stage.model(2)["tasks"]["lines"][0] == "[x] load the data"
 
 
@@ -220,7 +224,8 @@ def test_nothing_of_a_model_or_a_tool_gets_out_as_it_stands() -> None:
     question = e.Question("q", "c", "approval", HOSTILE, HOSTILE, (HOSTILE,))
     stage = played(
         e.TurnStarted(1, HOSTILE),
-        e.QueueChanged((HOSTILE,)),
+        e.QueueChanged((e.Waiting(1, HOSTILE),), (e.Waiting(2, HOSTILE),)),
+        e.Steered(HOSTILE),
         e.TodosChanged((Todo(HOSTILE, "blocked", HOSTILE),)),
         e.Notice(HOSTILE),
         e.StepStarted(1),
@@ -490,3 +495,18 @@ def test_every_canonical_turn_is_told_to_its_end(name: str) -> None:
     assert len(model["work"]) + bool(model["answer"]) == len(state.work)
     assert "".join(model["answer"]) in ("", to_html(state.answer))
     assert stage.follower.gaps == 0
+
+
+def test_what_was_sent_into_a_turn_is_a_part_of_its_work() -> None:
+    stage = played(
+        e.TurnStarted(1, "go"),
+        e.StepStarted(1),
+        e.ToolCalled("a", "bash", "ls"),
+        e.ToolFinished("a", "bash", "ok", "x"),
+        e.Steered("use *2024*\u202e"),
+        e.StepStarted(2),
+        e.TextDelta("Used."),
+    )
+    assert [each["kind"] for each in stage.model()["work"]] == ["tool", "asked"]
+    assert stage.model()["work"][1] == {"kind": "asked", "text": "use *2024*⟨U+202E⟩"}
+    assert stage.model()["answer"] == ["<p>Used.</p>\n"]

@@ -199,6 +199,7 @@ class Display:
 
 IDS = st.sampled_from("abc")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+WAITING = st.builds(e.Waiting, st.integers(1, 9), TEXTS, IDS, st.booleans())
 ANY_EVENT: st.SearchStrategy[Event] = st.one_of(
     st.builds(e.StepStarted, st.integers(1, 9)),
     st.builds(e.TextDelta, TEXTS),
@@ -211,7 +212,8 @@ ANY_EVENT: st.SearchStrategy[Event] = st.one_of(
     st.builds(e.ApprovalRequested, st.builds(e.Question, IDS, IDS, st.just("ask"), TEXTS)),
     st.builds(e.ApprovalDecided, st.builds(e.Answer, IDS, TEXTS)),
     st.builds(e.Retrying, TEXTS, st.floats(0, 100)),
-    st.builds(e.QueueChanged, st.tuples(TEXTS)),
+    st.builds(e.QueueChanged, st.tuples(WAITING), st.tuples(WAITING)),
+    st.builds(e.Steered, TEXTS),
     st.builds(e.TodosChanged, st.tuples(st.builds(Todo, TEXTS))),
     st.builds(e.Notice, TEXTS),
     st.builds(e.UsageReported, st.builds(e.Usage, st.integers(0, 9))),
