@@ -96,26 +96,37 @@ class _Page:
     def __init__(self, room: int) -> None:
         self.room = room
         self.shown: dict[Entry, str] = {}  # under which heading
+        self._said: set[tuple[str, str, str]] = set()
         self._parts: dict[str, dict[Entry, str]] = {
             heading: {} for heading in (_USER, _MATCHING, _REST, _OTHERS)
         }
 
     def add(self, heading: str, line: Line, share: int = CEILING) -> int:
-        """The bytes that the memory takes; 0 where it is there already or does not fit."""
+        """The bytes that the memory takes; 0 where it does not fit, is there already, or says
+        what another one says, with which it is shown."""
         entry = line.entry
         room = min(share, self.room)
         if len(entry.text) > room or entry in self.shown:  # not worth quoting, or there already
             return 0
         if not line.accepted:
             heading = _OTHERS
+        said = heading, entry.label, entry.pointed
+        if said in self._said:
+            self.shown[entry] = heading
+            return 0
         text = shown(entry, line.why)
         size = _bytes(text) + (0 if self._parts[heading] else _bytes(heading))
         if size > room:
             return 0
         self.shown[entry] = heading
+        self._said.add(said)
         self._parts[heading][entry] = text
         self.room -= size
         return size
+
+    def __contains__(self, entry: Entry) -> bool:
+        """Whether a line of its own shows it."""
+        return entry in self._parts[self.shown[entry]] if entry in self.shown else False
 
     def detail(self, entry: Entry, topic: Topic, share: int) -> int:
         """The bytes that the topic's text takes below its memory."""
@@ -138,7 +149,7 @@ def _add_best(page: _Page, best: Sequence[Line]) -> None:
         share -= page.add(_MATCHING, line, share)
     topics: dict[str, tuple[Entry, Topic]] = {}  # two memories may point at one
     for line in best:
-        if line.topic and line.entry in page.shown:
+        if line.topic and line.entry in page:
             topics.setdefault(line.topic.name, (line.entry, line.topic))
     for left, (entry, topic) in zip(range(len(topics), 0, -1), topics.values(), strict=True):
         share -= page.detail(entry, topic, share // left)

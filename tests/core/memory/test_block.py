@@ -79,6 +79,18 @@ def test_each_memory_stands_once_under_its_heading() -> None:
     assert built.shown == (user.entry, matching.entry, other.entry)
 
 
+def test_what_says_the_same_is_shown_once_and_counts_as_shown() -> None:
+    twins = [Line(entry("same", 1), ("first",)), Line(entry("same", 2), ("second",))]
+    made = build([], twins, [Line(entry("other", 3)), *twins])
+    assert made.text.count("same") == 1 and "first" in made.text and "second" not in made.text
+    assert made.loaded == (twins[0].entry, twins[1].entry) and "Not shown: none." in made.text
+
+
+def test_what_others_say_too_stands_apart_nevertheless() -> None:
+    mine, theirs = Line(entry("same", 1)), Line(entry("same", 2), accepted=False)
+    assert build([], [mine, theirs], []).text.count("- [2026-01-01] same") == 2
+
+
 def test_no_memory_makes_no_block() -> None:
     assert build([], [], []) == Block("", (), ())
 
