@@ -59,20 +59,26 @@ class Conversation:
 
     async def switch(self, opened: Opened | None) -> None:
         """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
-        if self._busy():
-            raise UsageError(BUSY)
-        self.flush()
+        self._refuse_busy()
+        if self.opened:
+            self.opened.log.close()
         self.opened, self.agent = opened, None
 
     async def resume(self, which: str) -> Session:
         """Open the session with this beginning of an id, or the project's newest ("latest")."""
-        opened = load_session(
-            self._path(which), clock=self._clock, tell=self._tell, redacted=self._redacted
-        )
+        self._refuse_busy()
+        path = self._path(which)
+        if self.opened and self.opened.log.path == path:
+            return self.opened.session
+        opened = load_session(path, clock=self._clock, tell=self._tell, redacted=self._redacted)
         await self.switch(opened)
         for notice in opened.notices:
             self._tell(notice)
         return opened.session
+
+    def _refuse_busy(self) -> None:
+        if self._busy():
+            raise UsageError(BUSY)
 
     def _path(self, which: str) -> Path:
         if which != "latest":

@@ -2,49 +2,60 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from ..errors import UsageError
+from ..transcript import from_json
+from ..workspace.plain import told
 from ..workspace.project import Project
-from .log import FORMAT, records_of
+from .lease import Holder, Lease, holder
+from .records import FORMAT, records_of
 from .session import Record
 
 LISTED = 15
 SHORTEST_ID = 8
-# The first line and the title stand at the beginning.
-_HEAD = 16_384
+# Bytes that are read of a file, however large it is: its first line and title stand at the
+# beginning, its newest turn at the end. The end is longer where that holds nothing else.
+_HEAD, _ENDS = 16_384, (65_536, 1_048_576)
 
 
 @dataclass(frozen=True)
 class Listing:
-    """One session of a list. `updated` is the time of its last write, in seconds since 1970."""
+    """One session of a list. `updated` is the time of its last write, in seconds since 1970,
+    `size` its bytes, `turns` their number as far as it is known."""
 
     id: str
     path: Path
     updated: float
+    size: int
     title: str = ""
     created: str = ""
     project: str = ""
     notebook: str = ""
     model: str = ""
+    turns: int = 0
+
+    @property
+    def holder(self) -> Holder:
+        """Where it is open now."""
+        return holder(self.path)
 
 
 def sessions(
     folder: Path, *, project: Path | None = None, notebook: Path | None = None, limit: int = LISTED
 ) -> list[Listing]:
     """The newest sessions, of one project or notebook where given; corrupt files are skipped."""
-    found: list[Listing] = []
-    for listing in _all(folder):
-        if len(found) == limit:
-            break
-        if project is not None and listing.project != str(project):
-            continue
-        if notebook is not None and listing.notebook != str(notebook):
-            continue
-        found.append(listing)
-    return found
+    return [_to_its_end(each) for each in islice(_of(folder, project, notebook), limit)]
+
+
+def unowned(folder: Path, notebook: Path) -> Listing | None:
+    """The newest session of a notebook that is not open anywhere."""
+    return next((each for each in _of(folder, None, notebook) if not each.holder), None)
 
 
 def newest(folder: Path, project: Project, *, apart_from: str = "") -> Listing | None:
@@ -86,27 +97,50 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
     return {each: each[:length].rstrip("-") for each in ids}
 
 
-def _all(folder: Path) -> Iterator[Listing]:
-    """Newest first; what cannot be read or was written by a later version is left out."""
-    dated: list[tuple[int, str, Path]] = []
-    for path in folder.glob("*.jsonl"):
-        try:
-            if path.is_file():
-                dated.append((path.stat().st_mtime_ns, path.stem, path))
-        except OSError:
-            continue
-    for changed, _, path in sorted(dated, reverse=True):
-        if listing := _listing(path, changed / 1e9):
+def delete(path: Path, *also: Path) -> None:
+    """Delete a session for good: its file, and the folders of `also` that belong to it. Raises
+    `UsageError` for one that is open, `StorageError` for one that cannot be deleted."""
+    lease = Lease(path)
+    if not lease.take():
+        raise UsageError(
+            f"Session {path.stem[:SHORTEST_ID]} is open: /clear there, or end that kernel, and "
+            "delete it then."
+        )
+    try:
+        with told("delete", path):
+            for folder in also:
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(folder)
+            path.unlink()
+    finally:
+        lease.release()
+
+
+def _of(folder: Path, project: Path | None, notebook: Path | None) -> Iterator[Listing]:
+    for listing in _all(folder):
+        if (project is None or listing.project == str(project)) and (
+            notebook is None or listing.notebook == str(notebook)
+        ):
             yield listing
 
 
-def _listing(path: Path, updated: float) -> Listing | None:
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError:
-        return None
-    records = [record for line in head.split(b"\n")[:8] for record in records_of(line)[0]]
+def _all(folder: Path) -> Iterator[Listing]:
+    """Newest first; what cannot be read or was written by a later version is left out."""
+    dated: list[tuple[int, str, Path, int]] = []
+    for path in folder.glob("*.jsonl"):
+        try:
+            if path.is_file():
+                known = path.stat()
+                dated.append((known.st_mtime_ns, path.stem, path, known.st_size))
+        except OSError:
+            continue
+    for changed, _, path, size in sorted(dated, reverse=True):
+        if listing := _listing(path, changed / 1e9, size):
+            yield listing
+
+
+def _listing(path: Path, updated: float, size: int) -> Listing | None:
+    records = _records(_part(path, 0, _HEAD).split(b"\n")[:8])
     header = next((record for record in records if "shiro_session" in record), None)
     if header is None or header["shiro_session"] != FORMAT:
         return None
@@ -114,10 +148,42 @@ def _listing(path: Path, updated: float) -> Listing | None:
         **header,
         **{str(r.get("set")): r.get("value") for r in records if "set" in r},
     }
-    names = ("title", "created", "project", "notebook", "model")
-    return Listing(path.stem, path, updated, *(_text(said, name) for name in names))
+    title, created, project, notebook, model = (
+        value if isinstance(value := said.get(name), str) else ""
+        for name in ("title", "created", "project", "notebook", "model")
+    )
+    return Listing(path.stem, path, updated, size, title, created, project, notebook, model)
 
 
-def _text(header: Record, name: str) -> str:
-    value = header.get(name)
-    return value if isinstance(value, str) else ""
+def _to_its_end(listing: Listing) -> Listing:
+    """With what only the end of the file tells: the newest turn, and a title given later."""
+    for reach in _ENDS:
+        start = max(0, listing.size - reach)
+        lines = _part(listing.path, start, reach).split(b"\n")[1 if start else 0 :]
+        turns, title = listing.turns, listing.title
+        for record in _records(lines):
+            value = record.get("value")
+            match record.get("set"), value:
+                case "ended", {"turn": int(turn), "title": str(title)}:
+                    turns = turn
+                case "title", str(title):
+                    pass
+            if item := from_json(record.get("item")):
+                turns = item.turn
+        if turns:
+            return replace(listing, turns=turns, title=title)
+    return listing
+
+
+def _part(path: Path, start: int, length: int) -> bytes:
+    """Bytes of a file; none where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(length)
+    except OSError:
+        return b""
+
+
+def _records(lines: Iterable[bytes]) -> list[Record]:
+    return [record for line in lines for record in records_of(line)[0]]

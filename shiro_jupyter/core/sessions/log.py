@@ -1,37 +1,35 @@
 """A session on disk: one append-only JSON Lines file, the first line its format and origin.
 
 Records are written in batches, since a tool loop must not wait for the disk at each step, and at
-once when a turn ends, an approval waits or something was interrupted. What is damaged in a file
-is set aside; everything else loads.
+once when a turn ends, an approval waits or something was interrupted. One process at a time writes
+to a file: who finds that another one does goes on in a copy.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import todos
 from ..errors import StorageError
-from ..events import ApprovalRequested, Event, ToolFinished, TurnEnded, Usage
+from ..events import ApprovalDecided, ApprovalRequested, Event, ToolFinished, TurnEnded
 from ..policy.secrets import redact
-from ..transcript import from_json
 from ..workspace.clock import Clock
 from ..workspace.files import append
 from ..workspace.project import Project
-from .session import Record, Session
+from .fork import fork
+from .found import notices_of
+from .lease import Lease
+from .records import FORMAT, line_of, restored, stamp
+from .records import read_log as read_log
+from .session import Record, Session, new_id
 
-FORMAT = 1
 BATCH_SECONDS = 0.4
-# How each of our records begins; inside a JSON string its quotes would be escaped.
-_RECORD_START = '{"at": "'
-_BLANK = re.compile(r"\s*")
 # Opaque to us, and useless to the endpoint once changed.
 _NOT_REDACTED = frozenset({"encrypted", "provider_id", "origin", "call_id", "kind"})
 
@@ -41,18 +39,22 @@ class SessionLog:
     """The file that a session's records go to; it appears with the first batch.
 
     Where it cannot be written that is told once, the records are kept for a later try, and the
-    turn goes on.
+    turn goes on. Where another process took the session meanwhile, as it may when our machine
+    slept, the log goes on in a copy, tells so, and hands its id to `moved`.
     """
 
     path: Path
     header: Record
     clock: Clock
     tell: Callable[[str], None]
-    begun: bool = False
-    torn: bool = False  # the file's last line has no end: ours must start on a new one
     redacted: Callable[[str], str] = redact
+    size: int = 0  # bytes of the file as we know it; none where there is no file yet
+    torn: bool = False  # the file's last line has no end: ours must start on a new one
+    moved: Callable[[str], None] = lambda session: None
+    lease: Lease = field(init=False)
 
     def __post_init__(self) -> None:
+        self.lease = Lease(self.path)
         self._pending: list[bytes] = []
         self._since = 0.0
         self._failing = False
@@ -61,7 +63,7 @@ class SessionLog:
 
     def record(self, record: Record) -> None:
         """Take a record for the next batch; secrets go no further than this."""
-        line = _line({"at": _stamp(self.clock.now()), **self._without_secrets(record)})
+        line = line_of({"at": stamp(self.clock.now()), **self._without_secrets(record)})
         with self._lock:
             if not self._pending:
                 self._since = self.clock.monotonic()
@@ -79,32 +81,86 @@ class SessionLog:
 
     def flush(self) -> None:
         """Write what is pending; never raises for a file that cannot be written."""
-        said = ""
+        said = []
         with self._lock:
             if not self._pending:
                 return
-            begun = self.begun and self.path.exists()  # it may have been deleted meanwhile
-            data = b"".join([*([] if begun else [_line(self.header)]), *self._pending])
             try:
-                append(self.path, b"\n" * self.torn + data, private=True)
+                if not self._is_ours():
+                    said.append(self._move())
+                self._append()
             except StorageError as error:
-                self.torn = True
                 if not self._failing:
-                    said = f"This session is not being saved: {error}"
+                    said.append(f"This session is not being saved: {error}")
                 self._failing = True
             else:
                 if self._failing:
-                    said = "This session is being saved again."
-                self.begun, self.torn, self._failing = True, False, False
-                self._pending.clear()
-        if said:
-            self.tell(said)
+                    said.append("This session is being saved again.")
+                self._failing = False
+        for sentence in said:
+            self.tell(sentence)
+
+    def renew(self) -> None:
+        """Keep the session ours while nothing is written; call it every `RENEW_SECONDS`. That it
+        is ours no more shows at the next write."""
+        with self._lock, suppress(StorageError):
+            self.lease.renew()
+
+    def close(self) -> None:
+        """Write what is pending, and leave the session to others."""
+        self.flush()
+        with self._lock:
+            self.lease.release()
 
     def heard(self, event: Event) -> None:
-        """The moments that must not be lost; a host passes every event here."""
+        """The moments that must not be lost, and the call that a question waits for; a host
+        passes every event here."""
+        match event:
+            case ApprovalRequested(question) if question.call_id:
+                self.record({"set": "asked", "value": question.call_id})
+            case ApprovalDecided():
+                self.record({"set": "asked", "value": ""})
         match event:
             case ApprovalRequested() | TurnEnded() | ToolFinished(outcome="interrupted"):
                 self.flush()
+
+    def _is_ours(self) -> bool:
+        """Whether nobody took the session from us, or whoever did wrote nothing."""
+        return self.lease.renew() or (self.lease.take() and _size(self.path) <= self.size)
+
+    def _move(self) -> str:
+        """Go on in a copy of what is ours of the file; the sentence to tell."""
+        left, session = self.path, new_id()
+        path = left.with_name(f"{session}.jsonl")
+        lease = Lease(path)
+        lease.take()
+        try:
+            if self.size:
+                fork(left, self.clock.now(), size=self.size, session=session)
+        except BaseException:
+            lease.release()
+            raise
+        self.lease.release()
+        self.header = {**self.header, "id": session, "forked_from": left.stem}
+        self.path, self.lease, self.size, self.torn = path, lease, _size(path), False
+        self.moved(session)
+        return (
+            "Another kernel has gone on with this session meanwhile: from here on this one is "
+            f"saved as a copy, {session}."
+        )
+
+    def _append(self) -> None:
+        begun = _size(self.path) > 0  # it may have been deleted meanwhile
+        data = b"".join([*([] if begun else [line_of(self.header)]), *self._pending])
+        try:
+            append(self.path, b"\n" * (self.torn and begun) + data, private=True)
+        except StorageError:
+            self.torn = True
+            raise
+        finally:
+            self.size = _size(self.path)
+        self.torn = False
+        self._pending.clear()
 
     def _without_secrets(self, value: Any, key: str = "") -> Any:
         match value:
@@ -130,17 +186,9 @@ class Opened:
     log: SessionLog
     notices: tuple[str, ...] = ()
 
-
-@dataclass
-class Stored:
-    """What a file holds. `damaged` counts lines of which something could not be read."""
-
-    path: Path
-    header: Record = field(default_factory=dict)
-    records: list[Record] = field(default_factory=list)
-    damaged: int = 0
-    torn: bool = False
-    empty: bool = False
+    def __post_init__(self) -> None:
+        self.session.record = self.log.record
+        self.log.moved = partial(setattr, self.session, "id")
 
 
 def open_session(
@@ -157,7 +205,7 @@ def open_session(
     """A new session, its file to be in `folder` once something is said. `tell` hears, during
     the session, that it cannot be saved."""
     session = Session(model=model)
-    created = _stamp(clock.now())
+    created = stamp(clock.now())
     header: Record = {
         "shiro_session": FORMAT,
         "id": session.id,
@@ -169,8 +217,8 @@ def open_session(
         "provider": provider,
         "model": model,
     }
-    log = SessionLog(folder / f"{session.id}.jsonl", header, clock, tell, redacted=redacted)
-    session.record = log.record
+    log = SessionLog(folder / f"{session.id}.jsonl", header, clock, tell, redacted)
+    _taken(log.lease)
     return Opened(session, log)
 
 
@@ -181,112 +229,42 @@ def load_session(
     tell: Callable[[str], None],
     redacted: Callable[[str], str] = redact,
 ) -> Opened:
-    """A session as its file holds it: items, task list, totals, title, model.
+    """A session as its file holds it, or a copy where it is open already. Nothing is run or closed;
+    the notices tell what was damaged, and what went on when it stopped.
 
     Raises `StorageError` where it cannot be read or a later version wrote it.
     """
-    stored = read_log(path)
-    session = Session(id=str(stored.header.get("id") or path.stem))
-    session.model = str(stored.header.get("model") or "")
-    told = 0
-    for record in stored.records:
-        if item := from_json(record.get("item")):
-            session.items.append(item)
-        elif record.get("set") == "damaged" and isinstance(record.get("value"), int):
-            told = record["value"]
-        else:
-            _apply(record, session)
-    header = stored.header or {"shiro_session": FORMAT, "id": session.id}
-    begun = not stored.empty
-    log = SessionLog(path, header, clock, tell, begun, stored.torn, redacted)
-    session.record = log.record
-    notices: tuple[str, ...] = ()
-    if stored.damaged > told:
-        lines = "line was" if stored.damaged == 1 else "lines were"
-        notices = (
-            f"{stored.damaged} damaged {lines} left out of {path}; all else of the session is "
-            "restored.",
-        )
+    log = SessionLog(path, {}, clock, tell, redacted)
+    if not _taken(log.lease):
+        copy = fork(path, clock.now(), live=True)
+        opened = load_session(copy, clock=clock, tell=tell, redacted=redacted)
+        held = f"The session is open already: this is a copy of it, {copy.stem}."
+        return replace(opened, notices=(held, *opened.notices))
+    try:
+        stored = read_log(path)
+    except StorageError:
+        log.lease.release()
+        raise
+    session = restored(stored)
+    log.header = stored.header or {"shiro_session": FORMAT, "id": session.id}
+    log.size, log.torn = stored.size, stored.torn
+    opened = Opened(session, log, notices_of(stored, session))
+    if stored.damaged > stored.told:
         log.record({"set": "damaged", "value": stored.damaged})
-    return Opened(session, log, notices)
+    return opened
 
 
-def read_log(path: Path) -> Stored:
-    """Every good record of a file, whatever happened to the rest."""
+def _taken(lease: Lease) -> bool:
+    """Whether a session is not somebody else's. Where no lease can be written nothing else can,
+    which the first batch tells."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"Cannot read {path}: {error.strerror}.") from None
-    stored = Stored(path, torn=bool(data) and not data.endswith(b"\n"), empty=not data)
-    for line in data.split(b"\n"):
-        found, damaged = records_of(line)
-        stored.damaged += damaged
-        stored.records += found
-    for record in stored.records:
-        version = record.get("shiro_session")
-        if isinstance(version, int) and version > FORMAT:
-            raise StorageError(
-                f"{path} was written by a later version of shiro; upgrade to open it."
-            )
-    headers = [record for record in stored.records if "shiro_session" in record]
-    stored.header = headers[0] if headers else {}
-    stored.records = [record for record in stored.records if "shiro_session" not in record]
-    return stored
+        return lease.take()
+    except StorageError:
+        return True
 
 
-def records_of(line: bytes) -> tuple[list[Record], bool]:
-    """The records in one line, and whether anything else was in it.
-
-    A lost block reads as NULs, a record cut short may have the next one right behind it.
-    """
-    found: list[Record] = []
-    pieces = [piece for piece in re.split(rb"\0+", line) if piece.strip()]
-    damaged = b"\0" in line
-    for piece in pieces:
-        try:
-            text = piece.decode("utf-8")
-        except UnicodeDecodeError:
-            text, damaged = piece.decode("utf-8", "replace"), True
-        text = text.strip()
-        position = 0
-        while 0 <= position < len(text):
-            try:
-                value, end = json.JSONDecoder().raw_decode(text, position)
-            except (ValueError, RecursionError):
-                damaged = True
-                position = text.find(_RECORD_START, position + 1)
-                continue
-            if isinstance(value, dict):
-                found.append(value)
-            else:
-                damaged = True
-            blank = _BLANK.match(text, end)
-            position = blank.end() if blank else end
-    return found, damaged
-
-
-def _apply(record: Record, session: Session) -> None:
-    value = record.get("value")
-    match record.get("set"), value:
-        case "title", str():
-            session.title = value
-        case "model", str():
-            session.model = value
-        case "tainted", list():
-            session.tainted.update(map(str, value))
-        case "todos", _:
-            session.todos = todos.restore(value)
-        case "usage", [int(), int(), int(), int()]:
-            session.usage = Usage(*value)
-
-
-def _stamp(now: datetime) -> str:
-    return now.isoformat(timespec="milliseconds")
-
-
-def _line(record: Record) -> bytes:
-    text = json.dumps(record, ensure_ascii=False) + "\n"
+def _size(path: Path) -> int:
     try:
-        return text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, out of a file name or a broken encoding
-        return (json.dumps(record) + "\n").encode()
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -10,11 +10,12 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
-from ..events import Usage
+from ..events import TurnOutcome, Usage
 from ..todos import Todos
-from ..transcript import Assistant, Item, User, to_json
+from ..transcript import Assistant, Call, Item, Result, User, to_json
 
 Record = dict[str, Any]
 TITLE_LENGTH = 60
@@ -30,6 +31,19 @@ def new_id() -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What one model took. `cost` is in US dollars, None where no price was ever known; of what
+    had none it leaves out the cost."""
+
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+
+    def plus(self, usage: Usage, cost: float | None) -> Spent:
+        known = None if self.cost is None and cost is None else (self.cost or 0) + (cost or 0)
+        return Spent(self.usage + usage, known)
+
+
 @dataclass
 class Session:
     """A conversation. `record` is given each change; a session without a log drops them."""
@@ -40,6 +54,13 @@ class Session:
     items: list[Item] = field(default_factory=list)
     todos: Todos = ()
     usage: Usage = field(default_factory=Usage)
+    spent: dict[str, Spent] = field(default_factory=dict)  # by model
+    # What the newest requests began with, and left out: a resume that goes on with the same bytes
+    # finds them cached.
+    system: str = ""
+    cut: tuple[int, ...] = (0, 0, 0)
+    ended: int = 0  # the newest turn that ended; one that is newer runs, or its process died
+    asked: str = ""  # the call that waits, or waited when its process died, for the person
     record: Callable[[Record], None] = lambda record: None
     # What the person allowed for this session; never stored, so a resume asks again.
     grants: set[str] = field(default_factory=set)
@@ -57,13 +78,47 @@ class Session:
         said = [item for item in self.items if isinstance(item, Assistant) and item.turn == turn]
         return "\n\n".join(item.text for item in said if item.step == said[-1].step)
 
+    def open_calls(self) -> list[Call]:
+        """Calls of the newest turn that have no result while it has not ended, in their order."""
+        if self.ended >= self.turn:
+            return []
+        found: dict[str, Call] = {}  # a server may use an id again in another step
+        newest = takewhile(lambda item: item.turn == self.turn, reversed(self.items))
+        for item in reversed(list(newest)):
+            if isinstance(item, Call):
+                found[item.call_id] = item
+            elif isinstance(item, Result):
+                found.pop(item.call_id, None)
+        return list(found.values())
+
     def append(self, *items: Item) -> None:
         for item in items:
             if not self.title and isinstance(item, User):
-                self.title = " ".join(item.text.split())[:TITLE_LENGTH]
-                self.record({"set": "title", "value": self.title})
+                self.set_title(item.text)
             self.items.append(item)
             self.record({"item": to_json(item)})
+
+    def end_turn(self, turn: int, outcome: TurnOutcome) -> None:
+        """A turn is over: nothing of it is open any more, whatever has no result. Lists find the
+        title here, where the end of a long file is all that they read."""
+        self.ended = turn
+        ended = {"turn": turn, "outcome": outcome, "title": self.title}
+        self.record({"set": "ended", "value": ended})
+
+    def set_title(self, text: str) -> None:
+        self.title = " ".join(text.split())[:TITLE_LENGTH]
+        self.record({"set": "title", "value": self.title})
+
+    def set_system(self, text: str) -> None:
+        if text != self.system:
+            self.system = text
+            self.record({"set": "system", "value": text})
+
+    def set_cut(self, cut: tuple[int, ...]) -> None:
+        """The three places of a `Cut`."""
+        if cut != self.cut:
+            self.cut = cut
+            self.record({"set": "cut", "value": list(cut)})
 
     def set_model(self, model: str) -> None:
         if model != self.model:
@@ -81,7 +136,15 @@ class Session:
             self.tainted.add(by)
             self.record({"set": "tainted", "value": sorted(self.tainted)})
 
-    def add_usage(self, usage: Usage) -> None:
+    def add_usage(self, usage: Usage, cost: float | None = None) -> None:
+        """What the model in use took, and what that cost in US dollars where it is known."""
         self.usage += usage
-        stored = [self.usage.input, self.usage.cached, self.usage.output, self.usage.reasoning]
-        self.record({"set": "usage", "value": stored})
+        self.record({"set": "usage", "value": _counts(self.usage)})
+        spent = self.spent.get(self.model, Spent()).plus(usage, cost)
+        self.spent[self.model] = spent
+        stored = {"model": self.model, "usage": _counts(spent.usage), "cost": spent.cost}
+        self.record({"set": "spent", "value": stored})
+
+
+def _counts(usage: Usage) -> list[int]:
+    return [usage.input, usage.cached, usage.output, usage.reasoning]

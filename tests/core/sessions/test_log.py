@@ -4,9 +4,6 @@ import asyncio
 import json
 import os
 import stat
-import time
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,44 +14,14 @@ from shiro_jupyter.core import events
 from shiro_jupyter.core.errors import StorageError
 from shiro_jupyter.core.events import Usage
 from shiro_jupyter.core.policy.redactor import Redactor
-from shiro_jupyter.core.sessions.log import Opened, load_session, open_session, read_log, records_of
+from shiro_jupyter.core.sessions.lease import Lease, Process, holder, lease_of
+from shiro_jupyter.core.sessions.records import read_log
+from shiro_jupyter.core.sessions.session import Spent
 from shiro_jupyter.core.todos import Todo
-from shiro_jupyter.core.transcript import Assistant, Call, Item, Reasoning, Result, User
-from shiro_jupyter.core.workspace.project import Project
+from shiro_jupyter.core.transcript import Assistant, Call, Result, User
+from tests.support.sessions import ITEMS, TASKS, Desk, two_turns
 
 SECRET = "sk-" + "abcDEF123456ghiJKL789012"
-
-
-@dataclass
-class MadeClock:
-    seconds: float = 0.0
-
-    def now(self) -> datetime:
-        return datetime(2026, 11, 30, tzinfo=UTC) + timedelta(seconds=self.seconds)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
-@dataclass
-class Desk:
-    """A folder for sessions, a clock, and what the person was told."""
-
-    folder: Path
-    clock: MadeClock = field(default_factory=MadeClock)
-    told: list[str] = field(default_factory=list)
-
-    def new(self, **more: str) -> Opened:
-        project = Project(self.folder.parent, notebook=self.folder.parent / "a.ipynb")
-        return open_session(
-            self.folder, project=project, clock=self.clock, tell=self.told.append, **more
-        )
-
-    def load(self, path: Path) -> Opened:
-        return load_session(path, clock=self.clock, tell=self.told.append)
 
 
 @pytest.fixture
@@ -62,18 +29,8 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path / "sessions")
 
 
-ITEMS: list[Item] = [
-    User("why  did we drop\nthe 2023 rows?", 1),
-    Reasoning("hm", 1, 1, "rs_1", "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4"),
-    Call("c1", "bash", '{"command": "ls “é”"}', 1, 1),
-    Result("c1", "ok", "a.csv \u2028 \udce9\n", 1, 1),
-    Assistant("Because of <b>duplicates</b>.", 1, 2),
-]
-TASKS = (Todo("look", "done"), Todo("deploy", "blocked", "no credentials"))
-
-
 def test_what_the_model_has_read_of_others_is_known_when_it_is_resumed(desk: Desk) -> None:
-    opened = filled(desk)
+    opened = desk.filled()
     opened.session.taint("network")
     opened.session.grants.add("bash: x")
     opened.log.flush()
@@ -85,32 +42,20 @@ def test_what_the_model_has_read_of_others_is_known_when_it_is_resumed(desk: Des
 
 
 def test_a_key_in_use_is_taken_out_whatever_its_shape(desk: Desk) -> None:
-    redactor, told = Redactor(), desk.told.append
-    project = Project(desk.folder.parent)
-    opened = open_session(
-        desk.folder, project=project, clock=desk.clock, tell=told, redacted=redactor
-    )
+    redactor = Redactor()
+    opened = desk.new(redacted=redactor)
     redactor.keys = ["plain-old-word"]  # known from the first turn on
     opened.session.append(User("use plain-old-word", 1))
     opened.log.flush()
-    again = load_session(opened.log.path, clock=desk.clock, tell=told, redacted=redactor)
+    again = desk.load(opened.log.path, redacted=redactor)
     again.session.append(User("again plain-old-word", 2))
     again.log.flush()
     stored = opened.log.path.read_text()
     assert "plain-old-word" not in stored and stored.count("[redacted: key]") == 3
 
 
-def filled(desk: Desk) -> Opened:
-    opened = desk.new(model="small", provider="local")
-    opened.session.append(*ITEMS)
-    opened.session.set_todos(TASKS)
-    opened.session.add_usage(Usage(10, 4, 3, 1))
-    opened.log.flush()
-    return opened
-
-
 def test_a_resume_restores_items_tasks_totals_title_and_model(desk: Desk) -> None:
-    opened = filled(desk)
+    opened = desk.filled()
     opened.session.set_model("large")
     opened.log.flush()
     again = desk.load(opened.log.path).session
@@ -124,7 +69,7 @@ def test_a_resume_restores_items_tasks_totals_title_and_model(desk: Desk) -> Non
 
 def test_the_next_save_of_a_resumed_session_keeps_the_new_state(desk: Desk) -> None:
     """Resumed items, task list and totals stay; an old task list is not written over a new."""
-    path = filled(desk).log.path
+    path = desk.filled().log.path
     second = desk.load(path)
     second.session.append(User("go on", 2))
     second.session.set_todos((Todo("new"),))
@@ -138,7 +83,7 @@ def test_the_next_save_of_a_resumed_session_keeps_the_new_state(desk: Desk) -> N
 
 
 def test_the_first_line_says_what_the_file_is(desk: Desk) -> None:
-    opened = filled(desk)
+    opened = desk.filled()
     header = json.loads(opened.log.path.read_text().splitlines()[0])
     assert header == {
         "shiro_session": 1,
@@ -157,8 +102,10 @@ def test_the_first_line_says_what_the_file_is(desk: Desk) -> None:
 
 
 def test_a_session_in_which_nothing_was_said_leaves_no_file(desk: Desk) -> None:
-    desk.new().log.flush()
-    assert not desk.folder.exists()
+    opened = desk.new()
+    opened.log.flush()
+    opened.log.close()
+    assert list(desk.folder.iterdir()) == []
 
 
 def test_secrets_are_taken_out_before_writing_and_stay_in_memory(desk: Desk) -> None:
@@ -240,9 +187,12 @@ def test_moments_that_must_not_be_lost(desk: Desk, event: events.Event, written:
     assert opened.log.path.exists() == written
 
 
-def test_a_file_cut_at_any_byte_loads_and_can_be_written_on(desk: Desk) -> None:
+def test_a_file_cut_at_any_byte_loads_and_can_be_written_on(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda handle: None)  # no power fails here
     opened = desk.new()
-    opened.session.append(User("é", 1), Result("c", "ok", "“x”", 1, 1))
+    opened.session.append(User("é", 1), Assistant("“x”", 1, 1))
     opened.session.set_todos(TASKS)
     opened.log.flush()
     data = opened.log.path.read_bytes()
@@ -254,58 +204,16 @@ def test_a_file_cut_at_any_byte_loads_and_can_be_written_on(desk: Desk) -> None:
         complete = sum(end <= length or end == length + 1 for end in ends)
         opened = desk.load(path)
         assert read_log(path).records == whole[: max(complete - 1, 0)]
-        assert bool(opened.notices) == (
+        assert any("damaged" in notice for notice in opened.notices) == (
             length > 0 and length not in ends and length + 1 not in ends
         )
         before = list(opened.session.items)
         opened.session.append(User("next", 9))
+        opened.session.end_turn(9, "answered")
         opened.log.flush()
         again = desk.load(path)
         assert again.session.items == [*before, User("next", 9)]
         assert not again.notices, "what is damaged is said once"
-
-
-GOOD = [
-    json.dumps({"at": "t", "item": {"kind": "user", "text": f"n {n}"}}).encode() for n in range(3)
-]
-
-
-@pytest.mark.parametrize(
-    ("line", "texts", "damaged"),
-    [
-        (GOOD[0], ["n 0"], False),
-        (GOOD[0] + GOOD[1], ["n 0", "n 1"], False),
-        (GOOD[0][:30] + GOOD[1], ["n 1"], True),
-        (b"\0" * 512 + GOOD[0], ["n 0"], True),
-        (GOOD[0][:-2] + b"\0\0\0" + GOOD[1], ["n 1"], True),
-        (GOOD[0] + b"\r", ["n 0"], False),
-        (GOOD[0] + b" junk", ["n 0"], True),
-        ('{"at": "t", "item": {"text": "é'.encode()[:-1] + GOOD[2], ["n 2"], True),
-        (b"[1, 2]", [], True),
-        (b"\xff\xfe", [], True),
-        (b'{"a": ' * 5000, [], True),
-        (b"9" * 5000, [], True),
-        (b"", [], False),
-    ],
-)
-def test_every_good_record_of_a_damaged_line_is_found(
-    line: bytes, texts: list[str], damaged: bool
-) -> None:
-    records, bad = records_of(line)
-    assert [record["item"]["text"] for record in records] == texts
-    assert bad == damaged
-
-
-def test_the_cost_of_fused_records_grows_with_their_number() -> None:
-    def seconds(count: int) -> float:
-        line = b'{"at": "x", "set": "title", "value": "a"}' * count
-        started = time.perf_counter()
-        assert len(records_of(line)[0]) == count
-        return time.perf_counter() - started
-
-    seconds(100)
-    # Ten times as many, and far from a hundred times the cost.
-    assert seconds(40_000) < 40 * seconds(4_000)
 
 
 @settings(max_examples=60)
@@ -314,7 +222,7 @@ def test_a_block_of_anything_in_the_file_costs_only_what_it_touches(
     tmp_path_factory: pytest.TempPathFactory, block: bytes, at: int
 ) -> None:
     desk = Desk(tmp_path_factory.mktemp("block") / "sessions")
-    path = filled(desk).log.path
+    path = desk.filled().log.path
     lines = path.read_bytes().splitlines(keepends=True)
     middle = at % len(lines)
     path.write_bytes(b"".join([*lines[:middle], block, b"\n", *lines[middle:]]))
@@ -322,7 +230,7 @@ def test_a_block_of_anything_in_the_file_costs_only_what_it_touches(
 
 
 def test_unknown_records_and_fields_are_kept_in_the_file(desk: Desk) -> None:
-    path = filled(desk).log.path
+    path = desk.filled().log.path
     new = '{"at": "t", "item": {"kind": "hologram", "text": "x"}}\n{"at": "t", "lease": 7}\n'
     path.write_text(path.read_text() + new)
     opened = desk.load(path)
@@ -333,25 +241,12 @@ def test_unknown_records_and_fields_are_kept_in_the_file(desk: Desk) -> None:
 
 
 def test_a_file_of_a_later_version_is_not_opened(desk: Desk) -> None:
-    path = filled(desk).log.path
+    path = desk.filled().log.path
     path.write_text(path.read_text().replace('"shiro_session": 1', '"shiro_session": 2'))
     with pytest.raises(StorageError, match="later version"):
         desk.load(path)
     with pytest.raises(StorageError, match="Cannot read"):
         desk.load(desk.folder / "none.jsonl")
-
-
-def test_malformed_state_is_left_out(desk: Desk) -> None:
-    path = filled(desk).log.path
-    path.write_text(
-        path.read_text()
-        + '{"set": "usage", "value": ["a", 1, 2, 3]}\n{"set": "title", "value": 7}\n'
-        + '{"set": "todos", "value": [{"text": "kept", "status": "done"}, {"text": 3}]}\n'
-        + '{"set": []}\n{"item": [1]}\n'
-    )
-    session = desk.load(path).session
-    assert session.usage == Usage(10, 4, 3, 1) and session.title.startswith("why")
-    assert session.todos == (Todo("kept", "done"),)
 
 
 def test_a_full_disk_is_told_once_and_nothing_is_lost(
@@ -376,6 +271,7 @@ def test_a_full_disk_is_told_once_and_nothing_is_lost(
     assert len(desk.told) == 1 and "No space left on device" in desk.told[0]
     monkeypatch.setattr(os, "write", real)
     opened.session.append(User("after", 1))
+    opened.session.end_turn(1, "answered")
     opened.log.flush()
     assert len(desk.told) == 2 and "saved again" in desk.told[1]
     again = desk.load(opened.log.path)
@@ -393,9 +289,169 @@ def test_a_folder_that_cannot_be_made_is_told_once(desk: Desk) -> None:
 
 
 def test_a_file_deleted_meanwhile_gets_its_first_line_again(desk: Desk) -> None:
-    opened = filled(desk)
+    opened = desk.filled()
     opened.log.path.unlink()
     opened.session.append(User("later", 2))
     opened.log.flush()
     again = desk.load(opened.log.path)
     assert again.session.id == opened.session.id and again.session.items == [User("later", 2)]
+
+
+def test_state_is_restored_field_by_field(desk: Desk) -> None:
+    opened = desk.new(model="small")
+    two_turns(opened)
+    session = opened.session
+    session.set_system("You are shiro.")
+    session.set_model("large")
+    session.add_usage(Usage(1, 0, 1, 0), 0.25)
+    session.add_usage(Usage(1, 0, 1, 0))
+    session.set_title("  prices  of\n2023 ")
+    opened.log.flush()
+    again = desk.load(opened.log.path).session
+    for name in ("id", "model", "title", "items", "todos", "usage", "spent", "system", "ended"):
+        assert getattr(again, name) == getattr(session, name), name
+    assert again.spent["small"] == Spent(Usage(30, 4, 4, 1), None)
+    assert again.spent["large"] == Spent(Usage(2, 0, 2, 0), 0.25)
+    assert (again.title, again.cut, again.ended) == ("prices of 2023", (1, 2, 3), 2)
+
+
+def test_a_cut_never_reaches_beyond_what_a_damaged_file_holds(desk: Desk) -> None:
+    opened = desk.filled()
+    opened.session.set_cut((2, 4, 5))
+    opened.log.flush()
+    lines = opened.log.path.read_bytes().splitlines(keepends=True)
+    opened.log.path.write_bytes(b"".join(line for line in lines if b'"assistant"' not in line))
+    assert desk.load(opened.log.path).session.cut == (2, 4, 4)
+
+
+# -- two openers ---------------------------------------------------------------------------
+
+
+def test_a_second_opener_gets_a_copy_and_both_are_whole(desk: Desk) -> None:
+    first = desk.new()
+    two_turns(first)
+    second = desk.open(first.log.path)
+    assert second.log.path != first.log.path and second.session.id == second.log.path.stem
+    assert second.session.items == first.session.items
+    assert second.notices == (
+        f"The session is open already: this is a copy of it, {second.session.id}.",
+    )
+    first.session.append(User("here", 3))
+    second.session.append(User("there", 3))
+    first.log.flush(), second.log.flush()
+    assert desk.load(first.log.path).session.items == first.session.items
+    assert desk.load(second.log.path).session.items == second.session.items
+    assert not desk.told
+
+
+def test_what_goes_on_elsewhere_is_closed_in_the_copy(desk: Desk) -> None:
+    first = desk.filled()
+    calls = [Call(name, "bash", "{}", 2, 1) for name in ("c2", "c3")]
+    first.session.append(User("go", 2), *calls)
+    first.log.heard(events.ApprovalRequested(events.Question("q", "c2", "approval", "?")))
+    second = desk.open(first.log.path)
+    assert first.session.open_calls() == calls
+    assert second.session.open_calls() == [] and second.session.ended == 2
+    results = [item for item in second.session.items if isinstance(item, Result)][1:]
+    assert [(each.call_id, each.outcome) for each in results] == [
+        ("c2", "skipped"),
+        ("c3", "skipped"),
+    ]
+    assert len(second.notices) == 1
+
+
+def test_a_session_of_another_machine_is_copied_until_its_lease_is_stale(desk: Desk) -> None:
+    opened = desk.filled()
+    opened.log.lease.release()
+    theirs = Lease(opened.log.path, Process("another boot", 1, "1"))
+    assert theirs.take()
+    copy = desk.open(opened.log.path)
+    assert copy.session.id != opened.session.id
+    old = lease_of(opened.log.path).stat().st_mtime - 3600
+    os.utime(lease_of(opened.log.path), (old, old))
+    again = desk.open(opened.log.path)
+    assert again.session.id == opened.session.id and not again.notices
+
+
+def test_who_lost_the_session_while_asleep_goes_on_in_a_copy(desk: Desk) -> None:
+    """Our machine sleeps, another one takes the session and goes on with it, ours wakes."""
+    ours = desk.filled()
+    path, before = ours.log.path, ours.session.id
+    theirs = desk.load(path)  # our lease is gone
+    theirs.session.append(User("theirs", 2))
+    theirs.session.end_turn(2, "answered")
+    theirs.log.flush()
+    stood = path.read_bytes()
+    ours.log.renew()
+    assert ours.log.path == path and not desk.told, "nothing to write: nothing to tell"
+    for text in ("ours", "more"):
+        ours.session.append(User(text, 2))
+        ours.log.flush()
+    assert path.read_bytes() == stood
+    assert desk.told == [
+        "Another kernel has gone on with this session meanwhile: from here on this one is saved "
+        f"as a copy, {ours.session.id}."
+    ]
+    assert ours.session.id == ours.log.path.stem != before
+    assert holder(ours.log.path) == "here" and theirs.log.lease.renew()
+    copy = read_log(ours.log.path)
+    assert copy.header["forked_from"] == before and copy.header["id"] == ours.session.id
+    assert desk.load(ours.log.path).session.items == [*ITEMS, User("ours", 2), User("more", 2)]
+
+
+def test_who_lost_it_to_one_that_wrote_and_left_goes_on_in_a_copy_too(desk: Desk) -> None:
+    ours = desk.filled()
+    theirs = desk.load(ours.log.path)
+    theirs.session.append(User("theirs", 2))
+    theirs.log.close()
+    ours.session.append(User("ours", 2))
+    ours.log.flush()
+    assert ours.log.path != theirs.log.path and len(desk.told) == 1
+    assert desk.load(theirs.log.path).session.items == [*ITEMS, User("theirs", 2)]
+
+
+def test_who_lost_it_to_one_that_only_looked_goes_on_where_it_was(desk: Desk) -> None:
+    ours = desk.filled()
+    desk.load(ours.log.path).log.close()
+    ours.session.append(User("ours", 2))
+    ours.log.flush()
+    assert not desk.told and ours.session.id == ours.log.path.stem
+    assert desk.load(ours.log.path).session.items == [*ITEMS, User("ours", 2)]
+
+
+def test_a_session_that_is_closed_is_free_and_can_be_gone_on_with(desk: Desk) -> None:
+    opened = desk.filled()
+    assert holder(opened.log.path) == "here"
+    opened.session.append(User("last", 2))
+    opened.log.close()
+    assert holder(opened.log.path) == ""
+    assert desk.open(opened.log.path).session.items == [*ITEMS, User("last", 2)]
+
+
+def test_a_file_that_cannot_be_opened_is_left_free(desk: Desk) -> None:
+    with pytest.raises(StorageError):
+        desk.open(desk.folder / "none.jsonl")
+    assert not list(desk.folder.glob("*"))
+
+
+# -- a turn that did not end ---------------------------------------------------------------
+
+
+def test_the_call_that_waited_for_the_person_is_known(desk: Desk) -> None:
+    opened = desk.filled()
+    opened.session.append(User("go", 2), Call("c2", "bash", "{}", 2, 1))
+    question = events.Question("q", "c2", "approval", "?")
+    opened.log.heard(events.ApprovalRequested(question))
+    again = desk.load(opened.log.path)
+    assert again.session.asked == "c2" and len(again.session.open_calls()) == 1
+    opened = desk.load(opened.log.path)
+    opened.log.heard(events.ApprovalDecided(events.Answer("q", "allow")))
+    opened.log.flush()
+    again = desk.load(opened.log.path)
+    assert again.session.asked == "" and len(again.session.open_calls()) == 1
+
+
+def test_a_question_about_no_call_is_not_kept(desk: Desk) -> None:
+    opened = desk.filled()
+    opened.log.heard(events.ApprovalRequested(events.Question("q", "", "ask", "?")))
+    assert not any(record.get("set") == "asked" for record in read_log(opened.log.path).records)

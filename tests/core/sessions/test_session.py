@@ -6,7 +6,7 @@ import uuid
 from shiro_jupyter.core.events import Usage
 from shiro_jupyter.core.sessions.session import Record, Session, new_id
 from shiro_jupyter.core.todos import Todo
-from shiro_jupyter.core.transcript import Assistant, User, to_json
+from shiro_jupyter.core.transcript import Assistant, Call, Result, User, to_json
 
 
 def test_ids_are_version_7_and_sort_by_time() -> None:
@@ -24,8 +24,12 @@ def test_every_change_is_one_record() -> None:
     session.append(User("  do\n it ", 1), Assistant("done", 1, 1))
     session.set_todos((Todo("a", "blocked", "why"),))
     session.add_usage(Usage(1, 2, 3, 4))
-    session.add_usage(Usage(1, 0, 0, 0))
+    session.add_usage(Usage(1, 0, 0, 0), 0.5)
     session.set_model("m")
+    for _ in range(2):
+        session.set_system("You are shiro.")
+        session.set_cut((1, 2, 3))
+    session.end_turn(1, "answered")
     session.set_model("n")
     for by in ("network", "memory", "network"):
         session.taint(by)
@@ -35,7 +39,12 @@ def test_every_change_is_one_record() -> None:
         {"item": to_json(Assistant("done", 1, 1))},
         {"set": "todos", "value": [{"text": "a", "status": "blocked", "note": "why"}]},
         {"set": "usage", "value": [1, 2, 3, 4]},
+        {"set": "spent", "value": {"model": "m", "usage": [1, 2, 3, 4], "cost": None}},
         {"set": "usage", "value": [2, 2, 3, 4]},
+        {"set": "spent", "value": {"model": "m", "usage": [2, 2, 3, 4], "cost": 0.5}},
+        {"set": "system", "value": "You are shiro."},
+        {"set": "cut", "value": [1, 2, 3]},
+        {"set": "ended", "value": {"turn": 1, "outcome": "answered", "title": "do it"}},
         {"set": "model", "value": "n"},
         {"set": "tainted", "value": ["network"]},
         {"set": "tainted", "value": ["memory", "network"]},
@@ -47,3 +56,21 @@ def test_the_first_prompt_is_the_title_and_stays_it() -> None:
     session = Session()
     session.append(User("x" * 100, 1), User("second", 2))
     assert session.title == "x" * 60
+
+
+def test_open_calls_are_those_of_the_newest_turn_until_it_ends() -> None:
+    session = Session()
+    assert session.open_calls() == []
+    # An earlier turn that was never closed, then a server that uses an id again in each step.
+    session.append(User("a", 1), Call("lost", "look", "{}", 1, 1))
+    calls = [Call("0", "look", "{}", 2, step) for step in (1, 2)]
+    session.append(User("b", 2), calls[0], Result("0", "ok", "seen", 2, 1), calls[1])
+    other = Call("1", "look", "{}", 2, 2)
+    session.append(other)
+    assert session.open_calls() == [calls[1], other]
+    session.append(Result("0", "ok", "seen", 2, 2))
+    assert session.open_calls() == [other]
+    session.end_turn(2, "interrupted")
+    assert session.open_calls() == []
+    session.append(User("c", 3), Call("1", "look", "{}", 3, 1))
+    assert [call.turn for call in session.open_calls()] == [3]

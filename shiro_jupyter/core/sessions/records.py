@@ -1,0 +1,158 @@
+"""The records of a session's file: one JSON object a line, read back whatever happened to it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from .. import todos
+from ..errors import StorageError
+from ..events import Usage
+from ..transcript import from_json
+from .session import Record, Session, Spent
+
+FORMAT = 1
+# How each of our records begins; inside a JSON string its quotes would be escaped.
+_RECORD_START = '{"at": "'
+_BLANK = re.compile(r"\s*")
+
+
+@dataclass
+class Stored:
+    """What a file holds. `damaged` counts lines of which something could not be read."""
+
+    path: Path
+    header: Record = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+    damaged: int = 0
+    told: int = 0  # how many of these the person knows of
+    torn: bool = False
+    size: int = 0  # bytes
+
+
+def read_log(path: Path) -> Stored:
+    """Every good record of a file, whatever happened to the rest.
+
+    Raises `StorageError` where it cannot be read, or a later version wrote it.
+    """
+    return parsed(path, read(path))
+
+
+def read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StorageError(f"Cannot read {path}: {error.strerror}.") from None
+
+
+def parsed(path: Path, data: bytes) -> Stored:
+    """What these bytes of a file hold. Raises `StorageError` where a later version wrote them."""
+    stored = Stored(path, torn=bool(data) and not data.endswith(b"\n"), size=len(data))
+    for line in data.split(b"\n"):
+        found, damaged = records_of(line)
+        stored.damaged += damaged
+        for record in found:
+            version = record.get("shiro_session")
+            if isinstance(version, int) and version > FORMAT:
+                raise StorageError(
+                    f"{path} was written by a later version of shiro; upgrade to open it."
+                )
+            if "shiro_session" not in record:
+                stored.records.append(record)
+            elif not stored.header:
+                stored.header = record
+            if record.get("set") == "damaged" and isinstance(record.get("value"), int):
+                stored.told = record["value"]
+    return stored
+
+
+def records_of(line: bytes) -> tuple[list[Record], bool]:
+    """The records in one line, and whether anything else was in it.
+
+    A lost block reads as NULs, a record cut short may have the next one right behind it.
+    """
+    found: list[Record] = []
+    pieces = [piece for piece in re.split(rb"\0+", line) if piece.strip()]
+    damaged = b"\0" in line
+    for piece in pieces:
+        try:
+            text = piece.decode("utf-8")
+        except UnicodeDecodeError:
+            text, damaged = piece.decode("utf-8", "replace"), True
+        text = text.strip()
+        position = 0
+        while 0 <= position < len(text):
+            try:
+                value, end = json.JSONDecoder().raw_decode(text, position)
+            except (ValueError, RecursionError):
+                damaged = True
+                position = text.find(_RECORD_START, position + 1)
+                continue
+            if isinstance(value, dict):
+                found.append(value)
+            else:
+                damaged = True
+            blank = _BLANK.match(text, end)
+            position = blank.end() if blank else end
+    return found, damaged
+
+
+def stamp(now: datetime) -> str:
+    return now.isoformat(timespec="milliseconds")
+
+
+def line_of(record: Record) -> bytes:
+    text = json.dumps(record, ensure_ascii=False) + "\n"
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, out of a file name or a broken encoding
+        return (json.dumps(record) + "\n").encode()
+
+
+def restored(stored: Stored) -> Session:
+    """The session as its records made it. What is of no kind known stays in the file alone."""
+    session = Session(id=str(stored.header.get("id") or stored.path.stem))
+    session.model = str(stored.header.get("model") or "")
+    counted = 0  # items when the totals of a turn were written
+    for record in stored.records:
+        if item := from_json(record.get("item")):
+            session.items.append(item)
+        else:
+            _apply(record, session)
+            if record.get("set") == "usage":
+                counted = len(session.items)
+    # Before turns recorded their end, their totals came last, and no call was left open.
+    if not session.ended and counted == len(session.items) and not session.open_calls():
+        session.ended = session.turn
+    session.cut = tuple(min(place, len(session.items)) for place in session.cut)
+    return session
+
+
+def _apply(record: Record, session: Session) -> None:
+    value = record.get("value")
+    match record.get("set"), value:
+        case "title", str():
+            session.title = value
+        case "model", str():
+            session.model = value
+        case "tainted", list():
+            session.tainted.update(map(str, value))
+        case "todos", _:
+            session.todos = todos.restore(value)
+        case "usage", [int(), int(), int(), int()]:
+            session.usage = Usage(*value)
+        case "spent", {"model": str(of), "usage": [int(), int(), int(), int()] as usage, **more}:
+            cost = more.get("cost")
+            known = float(cost) if isinstance(cost, int | float) else None
+            session.spent[of] = Spent(Usage(*usage), known)
+        case "system", str():
+            session.system = value
+        case "cut", [int(), int(), int()] if min(value) >= 0:
+            session.cut = tuple(value)
+        case "asked", str():
+            session.asked = value
+        case "ended", {"turn": int(turn)}:
+            session.ended = turn
