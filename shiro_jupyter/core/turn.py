@@ -18,11 +18,16 @@ NUDGED, STOPPED = 3, 5
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one turn. `seconds` leaves out waiting for the person and running code."""
+    """Bounds of one turn. `seconds` leaves out waiting for the person and running code. `cost` and
+    `cost_day` are US dollars of the session and of the day; a request of more tokens than
+    `ask_above` is asked about first. Of these three 0 is no bound."""
 
     steps: int = 50
     seconds: float = 1800.0
     malformed: int = 3
+    cost: float = 0.0
+    cost_day: float = 0.0
+    ask_above: int = 0
 
 
 class LimitReached(Exception):

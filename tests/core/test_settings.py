@@ -121,6 +121,7 @@ def test_flags_that_were_not_given_set_nothing(machine: Machine) -> None:
             'tool_sets = ["gti"]',
             "tool_sets: input should be 'edit-plus' or 'git'; did you mean git",
         ),
+        ("max_cost = -1.0", "max_cost: input should be greater than or equal to 0"),
         ("max_steps = 0", "max_steps: input should be greater than or equal to 1"),
         ('max_steps = "9"', "max_steps: input should be a valid integer"),
         ("window = true", "window: input should be a valid integer"),
@@ -366,6 +367,20 @@ def test_a_project_cannot_widen(machine: Machine) -> None:
     assert len(loaded.notices) == 1 and "max_steps = 30" in loaded.notices[0]
 
 
+def test_a_project_cannot_take_a_limit_of_costs_off(machine: Machine) -> None:
+    loaded = machine.load(
+        "max_cost = 2.5\nask_above = 2000000", "max_cost = 0.0\nmax_cost_day = 9.0\nask_above = 0"
+    )
+    held = loaded.settings
+    assert (held.max_cost, held.max_cost_day, held.ask_above) == (2.5, 9.0, 2_000_000)
+    assert loaded.notices == (
+        "max_cost = 0 of the project's settings is ignored: a project may only lower it (it is "
+        "2.5).",
+        "ask_above = 0 of the project's settings is ignored: a project may only lower it (it is "
+        "2000000).",
+    )
+
+
 FORBIDDEN = {
     "base_url": '"http://evil.example/v1"',
     "api_key": '"k"',
@@ -429,7 +444,7 @@ def test_the_user_may_name_a_script(machine: Machine) -> None:
 
 def test_every_setting_is_either_narrowing_or_forbidden_to_a_project() -> None:
     narrowing = {"ignore", "deny", "ask", "tool_sets", "schema_only", "memory", "max_steps"}
-    narrowing |= {"max_turn_seconds", "model"}
+    narrowing |= {"max_turn_seconds", "max_cost", "max_cost_day", "ask_above", "model"}
     assert narrowing | set(FORBIDDEN) == set(Settings.model_fields)
     assert not narrowing & set(FORBIDDEN)
 

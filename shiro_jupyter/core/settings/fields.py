@@ -97,6 +97,21 @@ class Fields(BaseModel):
     max_turn_seconds: float = Field(
         1800.0, gt=0, description="Seconds of one turn, without waiting for you or running code."
     )
+    max_cost: float = Field(
+        0.0,
+        ge=0,
+        description="US dollars of model calls in one session, at most; 0: no limit. At 80 % you "
+        "are told, at 100 % no further call is made.",
+    )
+    max_cost_day: float = Field(
+        0.0, ge=0, description="The same of one day, over all your kernels."
+    )
+    ask_above: int = Field(
+        100_000,
+        ge=0,
+        description="Tokens of a request above which you are asked first, and again with each "
+        "growth by so many; 0: never.",
+    )
     view: View = Field(
         "auto",
         description="How a turn is shown: `auto` (live in a notebook's cell, else as text), "

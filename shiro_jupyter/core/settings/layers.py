@@ -35,6 +35,12 @@ _NO_SETTING = ("SHIRO_HOME", "SHIRO_LIVE")
 _OPENAI = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
 _OF_KEYS = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
+
+def _lower(held: float, said: float) -> float:
+    """The narrower of two limits, 0 being none."""
+    return min(filter(None, (held, said)), default=held)
+
+
 # How a project, or a hub, narrows a setting: from what holds and what it says.
 _NARROW: dict[str, Callable[[Any, Any], Any]] = {
     "ignore": lambda held, said: (*held, *said),
@@ -45,8 +51,11 @@ _NARROW: dict[str, Callable[[Any, Any], Any]] = {
     "schema_only": lambda held, said: held or said,
     "memory": lambda held, said: held and said,
     "yolo": lambda held, said: held and said,
-    "max_steps": min,
-    "max_turn_seconds": min,
+    "max_steps": _lower,
+    "max_turn_seconds": _lower,
+    "max_cost": _lower,
+    "max_cost_day": _lower,
+    "ask_above": _lower,
 }
 # Without a variable that names a proxy or an index, a command may reach somebody else's.
 _PROJECT_KEYS = frozenset({*_NARROW, "model"} - {"yolo", "hide"})
@@ -127,10 +136,10 @@ class _Layers:
                 if name not in layer:
                     continue
                 narrowed = narrow(values[name], layer[name])
-                if source == "the project" and name.startswith("max") and narrowed != layer[name]:
+                if source == "the project" and narrow is _lower and narrowed != layer[name]:
                     self.notices.append(
-                        f"{name} = {layer[name]:g} of the project's settings is ignored: a "
-                        f"project may only lower it (it is {values[name]:g})."
+                        f"{name} = {layer[name]:.12g} of the project's settings is ignored: a "
+                        f"project may only lower it (it is {values[name]:.12g})."
                     )
                 values[name] = narrowed
         values |= self._ceilings(values)
