@@ -10,12 +10,14 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import chain, count, zip_longest
+from typing import Any, Literal, TypeVar
 
 from shiro_jupyter.core.models.scripted import ScriptedCall
 from tests.support.strict_rules import SEAL, Kind
 
-IndexStyle = Literal["plain", "missing", "constant", "from_one"]
+_T = TypeVar("_T")
+IndexStyle = Literal["plain", "missing", "constant", "from_one", "late", "mixed"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Reply:
     """
 
     text: str = ""
+    refusal: str = ""
     reasoning: str = ""
     calls: Sequence[ScriptedCall] = ()
     finish: str = ""
@@ -37,7 +40,9 @@ class Reply:
     chunk: int = 7
     index: IndexStyle = "plain"
     ids: bool = True
+    repeat_ids: bool = False
     repeat_names: bool = False
+    interleaved: bool = False  # the deltas of all calls by turns
     reasoning_field: str = "reasoning_content"
     phase: str = ""
     # The bytes of the stream, in place of all above.
@@ -73,9 +78,11 @@ def chat_stream(
         yield event({reply.reasoning_field: part})
     for part in _parts(reply.text, reply.chunk):
         yield event({"content": part})
-    for at, call in enumerate(reply.calls):
-        for delta in _call_deltas(reply, at, call, number):
-            yield event({"tool_calls": [delta]})
+    for part in _parts(reply.refusal, reply.chunk):
+        yield event({"refusal": part})
+    deltas = [list(_call_deltas(reply, at, call, number)) for at, call in enumerate(reply.calls)]
+    for delta in _by_turns(deltas) if reply.interleaved else chain.from_iterable(deltas):
+        yield event({"tool_calls": [delta]})
     yield event({}, reply.finish or ("tool_calls" if reply.calls else "stop"))
     usage = {
         "prompt_tokens": reply.input_tokens,
@@ -89,17 +96,23 @@ def chat_stream(
 def _call_deltas(
     reply: Reply, at: int, call: ScriptedCall, number: int
 ) -> Iterator[dict[str, Any]]:
-    index = {"plain": at, "from_one": at + 1, "constant": 0}.get(reply.index)
-    where = {} if index is None else {"index": index}
+    index = {"from_one": at + 1, "constant": 0, "missing": None}.get(reply.index, at)
     call_id = {"id": call.call_id or f"call_{number}{at}abc"} if reply.ids else {}
-    first = True
     # Already the first delta carries arguments, as some servers send it.
-    for part in _parts(call.text, reply.chunk) or [""]:
+    for place, part in enumerate(_parts(call.text, reply.chunk) or [""]):
+        first = place == 0
+        told = not ((reply.index == "late" and first) or (reply.index == "mixed" and place % 2))
+        where = {"index": index} if told and index is not None else {}
         function = {"arguments": part}
         if first or reply.repeat_names:
             function["name"] = call.name
-        yield {**where, **(call_id if first else {}), "type": "function", "function": function}
-        first = False
+        known = call_id if first or reply.repeat_ids else {}
+        yield {**where, **known, "type": "function", "function": function}
+
+
+def _by_turns(lists: Sequence[Sequence[_T]]) -> Iterator[_T]:
+    for row in zip_longest(*lists):
+        yield from (each for each in row if each is not None)
 
 
 def responses_stream(
@@ -107,21 +120,29 @@ def responses_stream(
 ) -> Iterator[bytes]:
     """The server-sent events of a Responses stream. Ids given out beside reasoning go into
     `issued` with the reasoning's."""
+    numbers = count()
+
+    def event(kind: str, **values: Any) -> bytes:
+        return named_event(kind, sequence_number=next(numbers), **values)
+
     response: dict[str, Any] = {"id": f"resp_{number}", "object": "response", "model": model}
-    yield _event("response.created", response={**response, "status": "in_progress"})
+    yield event("response.created", response={**response, "status": "in_progress"})
     output: list[dict[str, Any]] = []
-    reasoning_id = f"rs_{number}" if reply.reasoning else ""
-    for item, events in _output_items(reply, model, number):
-        at = len(output)
-        if issued is not None and reasoning_id and item["type"] != "reasoning":
-            issued[item["id"]] = reasoning_id
+    told: list[_Events] = []
+    for at, (item, deltas) in enumerate(_output_items(reply, model, number)):
         half = {key: value for key, value in item.items() if key not in _LATE}
         half |= {"content": []} if item["type"] == "message" else {}
-        yield _event("response.output_item.added", output_index=at, item=half)
-        for kind, values in events:
-            yield _event(kind, output_index=at, item_id=item["id"], **values)
-        yield _event("response.output_item.done", output_index=at, item=item)
+        which = {"output_index": at, "item_id": item["id"]}
+        added = ("response.output_item.added", {"output_index": at, "item": half})
+        done = ("response.output_item.done", {"output_index": at, "item": item})
+        told.append([added, *((kind, {**which, **values}) for kind, values in deltas), done])
         output.append(item)
+        if issued is not None and reply.reasoning and item["type"] != "reasoning":
+            issued[item["id"]] = f"rs_{number}"
+    calls = len(reply.calls) if reply.interleaved else 0
+    alone, by_turns = told[: len(told) - calls], told[len(told) - calls :]
+    for kind, values in chain(chain.from_iterable(alone), _by_turns(by_turns)):
+        yield event(kind, **values)
     usage = {
         "input_tokens": reply.input_tokens,
         "output_tokens": reply.output_tokens,
@@ -131,9 +152,9 @@ def responses_stream(
     ended = {**response, "status": "completed", "output": output, "usage": usage}
     if reply.finish == "length":
         ended["incomplete_details"] = {"reason": "max_output_tokens"}
-        yield _event("response.incomplete", response=ended)
+        yield event("response.incomplete", response=ended)
     else:
-        yield _event("response.completed", response=ended)
+        yield event("response.completed", response=ended)
 
 
 _LATE = ("content", "arguments", "encrypted_content", "summary")
@@ -152,6 +173,10 @@ def _output_items(
             {**item, "encrypted_content": sealed},
             _deltas("response.reasoning_summary_text", reply.reasoning, reply.chunk),
         )
+    if reply.refusal:
+        content: list[dict[str, Any]] = [{"type": "refusal", "refusal": reply.refusal}]
+        item = {"type": "message", "id": f"msg_{number}0", "role": "assistant", "content": content}
+        yield item, _deltas("response.refusal", reply.refusal, reply.chunk)
     if reply.text:
         content = [{"type": "output_text", "text": reply.text, "annotations": []}]
         item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
@@ -176,14 +201,14 @@ def broken_event(kind: Kind, reply: Reply) -> bytes:
     if kind == "chat":
         return _data({"error": {"message": words, "code": reply.code or "server_error"}})
     error = {"code": reply.code or "server_error", "message": words}
-    return _event("response.failed", response={"status": "failed", "error": error})
+    return named_event("response.failed", response={"status": "failed", "error": error})
 
 
 def _parts(text: str, chunk: int) -> list[str]:
     return [text[at : at + chunk] for at in range(0, len(text), chunk)]
 
 
-def _event(kind: str, **values: Any) -> bytes:
+def named_event(kind: str, **values: Any) -> bytes:
     return f"event: {kind}\n".encode() + _data({"type": kind, **values})
 
 

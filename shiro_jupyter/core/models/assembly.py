@@ -143,6 +143,17 @@ class _Slot:
                 self._whole = False
         return bool(self._whole)
 
+    def goes_on(self, wire_id: str, name: str, arguments: str) -> bool:
+        """Whether a delta that repeats the name is of this call: more of its arguments, or an
+        event that came twice. Else it begins another call of the same tool."""
+        if name != self.name or not self.is_whole():
+            return name == self.name
+        same_id = bool(wire_id) and wire_id == self.wire_id
+        if not arguments.strip():
+            return same_id
+        begins = arguments.lstrip().startswith("{")
+        return not begins or ((same_id or not wire_id) and arguments == self.arguments)
+
 
 class ChatAssembly:
     """One choice of a Chat Completions stream."""
@@ -221,7 +232,8 @@ class ChatAssembly:
         slot = self._slot(wire_id, index, name, arguments)
         slot.wire_id = slot.wire_id or wire_id
         slot.index = index if slot.index is None else slot.index
-        slot.pieces.append(arguments)
+        if not slot.is_whole():  # what follows that came twice
+            slot.pieces.append(arguments)
         if not name or slot.name:  # a server may repeat the name with every delta
             return []
         slot.name, slot.call_id = name, self._ids.claim(slot.wire_id)
@@ -244,16 +256,14 @@ class ChatAssembly:
                 found = found or [slot for slot in late if slot.index in (None, index)]
         elif index is not None:
             found = [slot for slot in newest if slot.index == index]
-            if not found and not name:
-                found = [slot for slot in self._slots if slot.index is None] or newest
+            found = found or [slot for slot in self._slots if slot.index is None]
+            found = found or ([] if name else newest)
         else:
             found = newest
         if found and not (name and found[0].name):
             return found[0]
-        if found and found[0].name == name:
-            repeated = wire_id and wire_id == found[0].wire_id and not arguments
-            if repeated or not found[0].is_whole():
-                return found[0]
+        if found and found[0].goes_on(wire_id, name, arguments):
+            return found[0]
         self._slots.append(_Slot())
         return self._slots[-1]
 

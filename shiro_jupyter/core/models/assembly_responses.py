@@ -51,6 +51,7 @@ class ResponsesAssembly:
         self._outputs: dict[int, _Output] = {}
         self._reason: FinishReason | None = None
         self._usage = Usage()
+        self._last: dict[str, Any] = {}
         self._handlers: dict[str, Callable[[dict[str, Any]], list[Piece]]] = {
             "response.output_item.added": self._item,
             "response.output_item.done": self._item,
@@ -76,6 +77,9 @@ class ResponsesAssembly:
             raise corrupt()
         if chunk.get("error") and "type" not in chunk:
             raise failures.of_stream(chunk)
+        if chunk.get("sequence_number") and chunk == self._last:
+            return []  # the same event came twice
+        self._last = chunk
         handler = self._handlers.get(text_of(chunk.get("type")))
         return handler(chunk) if handler else []
 
@@ -109,11 +113,12 @@ class ResponsesAssembly:
             if arguments := text_of(item.get("arguments")):
                 output.pieces = [arguments]
             return self._name(output)
-        content = _content(output)
-        if not output.finished or output.pieces or not content:
+        content, told = _content(output), output.text
+        if not output.finished or not content.startswith(told) or content == told:
             return []
-        output.pieces = [content]  # a server that sends no deltas
-        return [(TextPiece if output.kind == "message" else ReasoningPiece)(content)]
+        output.pieces = [content]  # a server that sends no deltas, or lost the last
+        kind = TextPiece if output.kind == "message" else ReasoningPiece
+        return [kind(content[len(told) :])]
 
     def _name(self, output: _Output) -> list[Piece]:
         name = text_of(output.item.get("name"))

@@ -158,6 +158,34 @@ def test_an_id_may_come_late_and_every_delta_may_repeat_it() -> None:
     assert calls_of(repeated) == [("x", "look", '{"a": 1}')]
 
 
+def test_an_index_may_come_late_beside_a_name_that_comes_again() -> None:
+    late = [delta(part("look", '{"a"')), delta(part("look", ": 1}", index=0))]
+    assert calls_of([*late, delta(part("look", "{}", index=1))]) == [
+        ("call_3_2_1", "look", '{"a": 1}'),
+        ("call_3_2_2", "look", "{}"),
+    ]
+
+
+@pytest.mark.parametrize("where", [{"index": 0, "id": "x"}, {"index": 0}, {"id": "x"}, {}])
+def test_a_call_whose_event_comes_twice_is_called_once(where: dict[str, Any]) -> None:
+    whole = delta(part("look", '{"a": 1}', **where))
+    assert [call[1:] for call in calls_of([whole, whole])] == [("look", '{"a": 1}')]
+
+
+@pytest.mark.parametrize("name", ["", "look"])
+def test_the_end_of_arguments_that_comes_twice_begins_no_call(name: str) -> None:
+    end = delta(part(name, ": 1}", index=0))
+    chunks = [delta(part("look", '{"a"', index=0)), end, end]
+    assert calls_of(chunks) == [("call_3_2_1", "look", '{"a": 1}')]
+
+
+def test_two_calls_of_one_tool_under_a_constant_index_stay_two() -> None:
+    first, second = (
+        delta(part("look", "", index=0), part(arguments=f'{{"a": {n}}}', index=0)) for n in (1, 2)
+    )
+    assert [call[2] for call in calls_of([first, second])] == ['{"a": 1}', '{"a": 2}']
+
+
 def test_ids_that_the_transcript_has_already_are_made_anew() -> None:
     begun = delta(part("look", "{}", index=0, id="call_0"))
     asked = request((User("hi"), Call("call_0", "look", "{}")))

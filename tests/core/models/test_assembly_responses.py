@@ -79,6 +79,28 @@ def test_what_one_kind_of_event_leaves_out_the_others_hold(kind: str) -> None:
     assert sum(isinstance(each, CallPiece) for each in pieces) == 2
 
 
+def test_an_event_that_comes_twice_is_shown_once() -> None:
+    twice = [each for event in events_of(WHOLE) for each in (event, event)]
+    pieces, finished = assemble(twice)
+    assert finished == assemble(events_of(WHOLE))[1]
+    assert pieces == assemble(events_of(WHOLE))[0]
+
+
+@pytest.mark.parametrize("number", [{}, {"sequence_number": 0}])
+def test_what_a_model_says_twice_stays_where_events_have_no_numbers(number: dict[str, int]) -> None:
+    ha = {"type": "response.output_text.delta", "output_index": 0, "delta": "ha", **number}
+    pieces, _ = assemble([ha, ha, COMPLETED])
+    assert pieces == [TextPiece("ha"), TextPiece("ha")]
+
+
+def test_the_end_of_a_text_whose_event_is_lost_is_shown_all_the_same() -> None:
+    events = events_of(WHOLE)
+    last = max(at for at, each in enumerate(events) if each["type"].endswith("text.delta"))
+    pieces, finished = assemble(events[:last] + events[last + 1 :])
+    assert "".join(each.text for each in pieces if isinstance(each, TextPiece)) == "Done “so”."
+    assert finished.items == ITEMS
+
+
 def test_only_the_end_is_enough() -> None:
     pieces, finished = assemble(events_of(WHOLE)[-1:])
     assert finished.items == ITEMS
