@@ -1,0 +1,248 @@
+"""The names that the code of a turn added, rebound or deleted, held so that they can be put back.
+
+Held in memory, within a bound, by references to what they were bound to; what an object held is
+kept with it where that costs little (`contents.py`), so that a change in place is seen, and put
+back. All on the main thread.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .contents import HELD, Contents, contents, size_of
+
+TURNS = 20  # the newest, of which anything is held
+LARGE = f"what it was is not held: more than {HELD // 1_000_000} MB in all"
+SAME = "it is as it was before the turn"
+SINCE = "it was bound anew since"
+INSIDE = "what it holds was changed since"
+BEYOND = "it was changed in place, which cannot be put back"
+EARLIER = "something else changed it during the turn: what the turn did to it before that stays"
+
+# IPython's own.
+_THEIRS = re.compile(r"_+|_i+|_i?\d+|_[iod]h|_exit_code|In|Out|get_ipython|exit|quit|open")
+_WORD = re.compile(r"\w+")
+
+State = Literal["restored", "removed", "kept"]
+Turn = tuple[str, int]  # of which session, and which one of it
+
+
+class _Mark:
+    """In the place of a value: there was none, or it is not held."""
+
+
+_ABSENT, _UNHELD = _Mark(), _Mark()
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What became of one name, and why it was not put back, or not as the turn found it."""
+
+    name: str
+    state: State
+    why: str = ""
+
+
+class _Left:
+    """An object as the turn left it; what is held of it is `size` bytes."""
+
+    def __init__(self, value: Any) -> None:
+        self._contents = contents(value)
+        try:
+            self._reference: Callable[[], Any] | None = weakref.ref(value)
+            self._value, self.size = None, size_of(value) if self._contents else 0
+        except TypeError:  # a list, a number: it is held
+            self._reference = None
+            self._value, self.size = value, size_of(value)
+        self._id = id(value)
+        if self.size > HELD:
+            self.forget()
+
+    def is_(self, value: Any) -> bool:
+        if self._reference is not None:
+            known = self._reference()
+            return known is not None and known is value
+        return id(value) == self._id
+
+    def is_changed(self, value: Any) -> bool:
+        """Whether that object is known to hold something else by now."""
+        return self._contents is not None and not self._contents.are_of(value)
+
+    def forget(self) -> None:
+        self._value, self._contents, self.size = None, None, 0
+
+
+@dataclass
+class _Bound:
+    """A name, what it was bound to, and what the turn left it bound to."""
+
+    name: str
+    before: Any
+    size: int  # bytes of what is held of that
+    left: _Left
+    earlier: bool = False
+
+
+@dataclass
+class _Filled:
+    """An object that was changed in place, by a name of it: what it held before, and after."""
+
+    name: str
+    value: Any
+    before: Contents | None
+    after: Contents | None
+    size: int
+
+
+@dataclass
+class _Changes:
+    bound: dict[str, _Bound] = field(default_factory=dict)
+    filled: dict[int, _Filled] = field(default_factory=dict)
+
+    def limit(self, room: int) -> int:
+        """Hold no more bytes than that; the room that is left."""
+        for filled in self.filled.values():
+            if filled.size > room:
+                filled.value = filled.before = filled.after = None
+                filled.size = 0
+            room -= filled.size
+        for bound in self.bound.values():
+            if bound.size > room:
+                bound.before, bound.size = _UNHELD, 0
+            room -= bound.size
+            if bound.left.size > room:
+                bound.left.forget()
+            room -= bound.left.size
+        return room
+
+
+class NamesUndo:
+    """`namespace` is the person's; `turn` says which one's code is about to run, None for none."""
+
+    def __init__(self, namespace: dict[str, Any], turn: Callable[[], Turn | None]) -> None:
+        self._namespace, self._turn = namespace, turn
+        self._turns: dict[Turn, _Changes] = {}
+
+    def turns(self, session: str) -> list[int]:
+        """Those of a session that can be undone, newest first."""
+        return sorted((turn for of, turn in self._turns if of == session), reverse=True)
+
+    def names(self, turn: Turn) -> list[str]:
+        """What the turn changed, by name."""
+        changes = self._turns.get(turn, _Changes())
+        return sorted({*changes.bound, *(each.name for each in changes.filled.values())})
+
+    def watched(self, code: str) -> AbstractContextManager[None]:
+        """For the code of the turn at hand, which runs inside."""
+        return self._watch(self._turn(), code)
+
+    def undo(self, turn: Turn) -> list[Undone]:
+        """Put back what the turn changed: each name for itself."""
+        changes = self._turns.pop(turn, _Changes())
+        done = [self._refill(each, changes.bound) for each in changes.filled.values()]
+        return done + [self._rebind(each) for each in changes.bound.values()]
+
+    # -- while code runs ---------------------------------------------------------------------
+
+    @contextmanager
+    def _watch(self, turn: Turn | None, code: str) -> Iterator[None]:
+        before = self._ours()
+        words = set(_WORD.findall(code))
+        held = {name: (before[name], contents(before[name])) for name in words & before.keys()}
+        try:
+            yield
+        finally:
+            if turn is not None:
+                self._compare(turn, words, before, held)
+
+    def _compare(
+        self,
+        turn: Turn,
+        words: set[str],
+        before: dict[str, Any],
+        held: dict[str, tuple[Any, Contents | None]],
+    ) -> None:
+        changes, after = self._turns.get(turn, _Changes()), self._ours()
+        for name, (value, inside) in held.items():
+            if inside is not None and not inside.are_of(value):
+                _fill(changes, name, value, inside)
+        for name in before.keys() | after.keys():
+            old, new = before.get(name, _ABSENT), after.get(name, _ABSENT)
+            if old is not new:
+                _bind(changes, name, old, new)
+            elif name in words and name in changes.bound:
+                changes.bound[name].left = _Left(new)
+        self._turns.pop(turn, None)
+        if changes.bound or changes.filled:
+            self._turns[turn] = changes
+        self._forget()
+
+    def _ours(self) -> dict[str, Any]:
+        copy = self._namespace.copy()
+        return {k: v for k, v in copy.items() if type(k) is str and not _THEIRS.fullmatch(k)}
+
+    def _forget(self) -> None:
+        """Hold no more than the bound, the newest turns first."""
+        for old in list(self._turns)[:-TURNS]:
+            del self._turns[old]
+        room = HELD
+        for changes in reversed(self._turns.values()):
+            room = changes.limit(room)
+
+    # -- putting back ------------------------------------------------------------------------
+
+    def _refill(self, filled: _Filled, bound: Collection[str]) -> Undone:
+        if filled.before is None or filled.after is None:
+            return Undone(filled.name, "kept", LARGE)
+        if filled.name not in bound and self._namespace.get(filled.name) is not filled.value:
+            return Undone(filled.name, "kept", SINCE)
+        if not filled.after.are_of(filled.value):
+            return Undone(filled.name, "kept", INSIDE)
+        if filled.before.put_back(filled.value):
+            return Undone(filled.name, "restored")
+        return Undone(filled.name, "kept", BEYOND)
+
+    def _rebind(self, bound: _Bound) -> Undone:
+        name, namespace = bound.name, self._namespace
+        why = EARLIER if bound.earlier else ""
+        now = namespace.get(name, _ABSENT)
+        if now is bound.before:
+            return Undone(name, "kept", why or SAME)
+        if not bound.left.is_(now):
+            return Undone(name, "kept", SINCE)
+        if bound.left.is_changed(now):
+            return Undone(name, "kept", INSIDE)
+        if bound.before is _UNHELD:
+            return Undone(name, "kept", LARGE)
+        if bound.before is _ABSENT:
+            del namespace[name]
+            return Undone(name, "removed", why)
+        namespace[name] = bound.before
+        return Undone(name, "restored", why)
+
+
+def _bind(changes: _Changes, name: str, old: Any, new: Any) -> None:
+    known = changes.bound.get(name)
+    if known is not None and known.left.is_(old):
+        known.left = _Left(new)
+        if new is known.before:
+            del changes.bound[name]
+        return
+    size = 0 if old is _ABSENT else size_of(old)
+    changes.bound[name] = _Bound(name, old, size, _Left(new), earlier=known is not None)
+
+
+def _fill(changes: _Changes, name: str, value: Any, inside: Contents) -> None:
+    if any(each.left.is_(value) for each in changes.bound.values()):
+        return  # the turn made it: it goes as a whole
+    now, known = contents(value), changes.filled.get(id(value))
+    if known is None:
+        changes.filled[id(value)] = _Filled(name, value, inside, now, 2 * size_of(value))
+    elif known.after and now and not known.after.are(now):  # not told by another name of it
+        known.before = known.before if known.after.are(inside) else inside
+        known.after = now

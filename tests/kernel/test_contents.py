@@ -1,0 +1,162 @@
+"""A change in place is seen, and put back for everyone who has the object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from shiro_jupyter.kernel import contents as module
+from shiro_jupyter.kernel.contents import contents, size_of
+
+
+def frame() -> pd.DataFrame:
+    made = pd.DataFrame(
+        {
+            "a": np.arange(5),
+            "b": np.arange(5.0),
+            "s": list("abcde"),
+            "c": pd.Categorical(list("ababa")),
+            "d": pd.date_range("2026-01-01", periods=5),
+            "z": pd.date_range("2026-01-01", periods=5, tz="UTC"),
+            "i": pd.array([1, 2, None, 4, 5]),
+            "o": pd.Series([1, "x", None, 2.5, ()], dtype=object),
+        }
+    )
+    made.attrs["unit"] = "EUR"
+    return made
+
+
+CHANGES: dict[str, Callable[[pd.DataFrame], object]] = {
+    "a cell": lambda df: df.loc.__setitem__((0, "a"), 9),
+    "a text": lambda df: df.loc.__setitem__((0, "s"), "z"),
+    "a category": lambda df: df.loc.__setitem__((0, "c"), "b"),
+    "a missing integer": lambda df: df.loc.__setitem__((0, "i"), 7),
+    "an object": lambda df: df.loc.__setitem__((0, "o"), 7),
+    "a time": lambda df: df.loc.__setitem__((0, "z"), df.loc[1, "z"]),
+    "many cells": lambda df: df.update(pd.DataFrame({"b": [9.0, 8.0]})),
+    "a row more": lambda df: df.loc.__setitem__(9, df.loc[0]),
+    "a column more": lambda df: df.__setitem__("n", 1),
+    "a column in between": lambda df: df.insert(1, "n", df["a"]),
+    "a column less": lambda df: df.__delitem__("a"),
+    "a column taken": lambda df: df.pop("d"),
+    "a column in place of another": lambda df: df.__setitem__("a", df["b"]),
+    "an index": lambda df: setattr(df, "index", list("vwxyz")),
+    "a name of the index": lambda df: setattr(df.index, "name", "row"),
+    "names of columns": lambda df: setattr(df, "columns", list("12345678")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_a_frame_is_seen_and_put_back(change: str) -> None:
+    df = frame()
+    alias, before = df, df.copy()
+    held = contents(df)
+    assert held is not None and held.are_of(df)
+    CHANGES[change](df)
+    assert not held.are_of(df)
+    assert held.put_back(df) and held.are_of(alias)
+    pd.testing.assert_frame_equal(alias, before)
+    assert alias.attrs == {"unit": "EUR"} and alias.index.name is None
+    CHANGES[change](df)  # and what is held stays what it was
+    assert held.put_back(df)
+    pd.testing.assert_frame_equal(alias, before)
+
+
+def test_what_only_looks_is_no_change() -> None:
+    df = frame()
+    held = contents(df)
+    df["a"].sum(), df.head(), df.describe(), df.groupby("s").size(), df.to_numpy(), df.copy()
+    df["b"].iloc[0]
+    column = df["b"]
+    column.iloc[0] = 100.0  # of a copy, under copy-on-write
+    assert held is not None and held.are_of(df)
+
+
+def test_a_series_is_put_back_with_its_name() -> None:
+    series = pd.Series([1, 2, 3], name="x")
+    held = contents(series)
+    series.iloc[0], series.name = 5, "y"
+    assert held is not None and not held.are_of(series) and held.put_back(series)
+    assert series.tolist() == [1, 2, 3] and series.name == "x"
+    series.name = "z"
+    assert not held.are_of(series)
+
+
+PLAIN: list[tuple[Any, Callable[[Any], object]]] = [
+    ([1, 2], lambda x: x.append(3)),
+    ([1, 2], lambda x: x.reverse()),
+    ({"a": 1}, lambda x: x.update(a=2)),
+    ({"a": 1, "b": 2}, lambda x: x.__setitem__("a", x.pop("a"))),  # the order
+    ({1, 2}, lambda x: x.discard(1)),
+    (np.arange(4), lambda x: x.__setitem__(0, 9)),
+    (np.array([np.nan, 1.0]), lambda x: x.__setitem__(1, np.nan)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(PLAIN)))
+def test_a_change_of_a_list_dict_set_or_array_is_seen_and_put_back(number: int) -> None:
+    value, change = PLAIN[number]
+    held, before = contents(value), repr(value)
+    assert held is not None and held.are_of(value)
+    change(value)
+    assert not held.are_of(value) and held.put_back(value)
+    assert repr(value) == before and held.are_of(value)
+
+
+def test_what_is_large_is_not_kept_but_some_changes_of_it_are_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "HELD", 1_000)
+    monkeypatch.setattr(module, "ITEMS", 10)
+    for value, change in (
+        (list(range(11)), lambda x: x.append(1)),
+        (pd.DataFrame({"a": np.arange(1_000)}), lambda x: x.__setitem__("b", 1)),
+    ):
+        held = contents(value)
+        assert held is not None and held.are_of(value)
+        change(value)
+        assert not held.are_of(value) and not held.put_back(value)
+
+
+def test_older_pandas_whose_copies_are_not_safe_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pd, "__version__", "2.3.0")
+    monkeypatch.setattr(pd, "options", SimpleNamespace(mode=SimpleNamespace(copy_on_write="warn")))
+    df = frame()
+    held = contents(df)
+    df["n"] = 1
+    assert held is not None and not held.are_of(df) and not held.put_back(df)
+
+
+def test_nothing_of_the_persons_own_is_run() -> None:
+    class Mine(list[int]):
+        def __len__(self) -> int:
+            raise AssertionError
+
+        __sizeof__ = __iter__ = copy = __len__  # type: ignore[assignment]
+
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(name)
+
+    assert contents(Mine()) is None and size_of(Mine()) >= 100
+
+
+def test_a_size_is_of_all_that_is_held() -> None:
+    floats = np.zeros(100_000)
+    assert size_of(floats) == 800_000
+    assert size_of(pd.DataFrame({"a": floats, "b": floats})) == 1_600_000
+    assert size_of(pl.DataFrame({"a": floats})) == 800_000
+    assert size_of([floats] * 3) > 2_400_000 and size_of({"a": (floats,)}) > 800_000
+
+    class Model:
+        def __init__(self) -> None:
+            self.weights = floats
+
+    assert size_of(Model()) > 800_000
