@@ -28,21 +28,28 @@ FOLDERS, EACH = 1_000, 100
 ROUNDS, FEW = 12, 3
 RULES = "*.log\nbuild/\n__pycache__/\n*.pyc\n/dist\n.venv/\n*.egg-info/\n.DS_Store\nnode_modules/\n"
 WORDS = [f"word{number}" for number in range(3_000)]
-# One word in many files, one in none, and a pattern without a literal to look for.
-PATTERNS = ("word777", "word77x7", r"[a-d]\w+9{3}5\b")
+# A word in some files, in none, in all, and as a whole word; a pattern without a literal to look
+# for, and one with repeats that fits in 30,000 files.
+PATTERNS = (
+    *("word777", "word77x7", "word7", r"\bword7\b"),
+    *(r"[a-d]\w+9{3}5\b", r"\w+_\d{2,}"),
+)
 
 GIT, BOTH, NONE = ("git",), ("git", "rg"), tuple[str, ...]()
 
 
 def make(root: Path) -> None:
-    """Text files of 1 kB, and an ignored folder that holds half as many again."""
+    """Text files of 1 kB, three in ten of them with a number in a name, and an ignored folder that
+    holds half as many again."""
     chance = random.Random(1)
     for number in range(FOLDERS):
         folder = root / f"pkg{number // 50:02}/mod{number % 50:02}"
         folder.mkdir(parents=True)
         for each in range(EACH):
             name = f"file_{each:03}.{chance.choice(['py', 'md', 'txt', 'csv', 'json'])}"
-            lines = (" ".join(chance.choices(WORDS, k=8)) for _ in range(20))
+            lines = [" ".join(chance.choices(WORDS, k=8)) for _ in range(20)]
+            if chance.random() < 0.3:
+                lines.append(f"row_{chance.randrange(10, 9_999)} = 1")
             (folder / name).write_text("\n".join(lines) + "\n")
     (root / ".gitignore").write_text(RULES)
     shutil.copytree(root / "pkg00", root / "build/a")

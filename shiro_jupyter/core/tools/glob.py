@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from itertools import islice
-from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from ..policy.subjects import Access, Subject
 from ..workspace.ignore import Extra
 from ..workspace.listing import Present, check_folder, files_in, until_cancelled
 from ..workspace.paths import resolve, shown
+from ..workspace.project import Project
 from ..workspace.threads import in_thread
 from ..workspace.wildmatch import NameGlob
 from .base import Parameters, Tool, ToolContext, ToolResult, bounded, printable
@@ -47,18 +47,16 @@ class Glob(Tool[GlobParameters]):
     parameters = GlobParameters
 
     def summary(self, parameters: GlobParameters) -> str:
-        return (
-            parameters.pattern
-            if parameters.path == "."
-            else f"{parameters.pattern} in {parameters.path}"
-        )
+        return pattern_in(parameters.pattern, parameters.path)
 
     def subject(self, parameters: GlobParameters, context: ToolContext) -> Subject:
-        start, _ = _start(parameters, context)
+        named, _ = _start(parameters, context.project)
+        start = resolve(context.project, named)
         return Subject(self.name, self.access, (shown(context.project, start),))
 
     async def run(self, parameters: GlobParameters, context: ToolContext) -> ToolResult:
-        start, pattern = _start(parameters, context)
+        named, pattern = _start(parameters, context.project)
+        start = context.resolved(named)
         if "\0" in pattern:
             raise ToolFailed("No name holds a NUL; give the pattern without it.")
         where = printable(shown(context.project, start))
@@ -84,12 +82,17 @@ class Glob(Tool[GlobParameters]):
         return ToolResult("ok", bounded("\n".join(lines)))
 
 
-def _start(parameters: GlobParameters, context: ToolContext) -> tuple[Path, str]:
+def pattern_in(pattern: str, path: str) -> str:
+    """What is looked for, and where, in one line for the views."""
+    return pattern if path == "." else f"{pattern} in {path}"
+
+
+def _start(parameters: GlobParameters, project: Project) -> tuple[str, str]:
     """The folder where the search starts, and the rest of the pattern, which holds from there."""
-    pattern = parameters.pattern.removeprefix(f"{context.project.root}/").removeprefix("./")
+    pattern = parameters.pattern.removeprefix(f"{project.root}/").removeprefix("./")
     folders = _FOLDERS.match(pattern)
     if not folders:
-        return resolve(context.project, parameters.path), pattern
+        return parameters.path, pattern
     named = f"{parameters.path.rstrip('/') or '/'}/{folders[0]}"
     rest = pattern[folders.end() :]
-    return resolve(context.project, named), f"/{rest}" if rest else "**"
+    return named, f"/{rest}" if rest else "**"

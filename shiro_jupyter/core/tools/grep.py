@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,20 +13,21 @@ from pydantic import Field
 
 from ..errors import ToolFailed
 from ..policy.subjects import Access, Subject
-from ..workspace.ignore import Extra
+from ..workspace.ignore import Extra, rules_of
 from ..workspace.listing import check_folder
 from ..workspace.paths import open_regular, resolve, shown
 from ..workspace.search import Found, Query, search, search_files
 from ..workspace.threads import in_thread
+from ..workspace.walk import LOOKED_AT, upper_levels
 from ..workspace.wildmatch import NameGlob
 from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, printable
+from .glob import pattern_in
 
 HITS = 200
 # Room for the notes behind the lines.
 SHOWN = OUTPUT_LIMIT - 1_000
-LOOKED_AT = 2_000
 NOTES = 5
-UNREAD = "Files that hold keys, or that rules keep from being read, were not searched."
+UNREAD = "Files that hold keys, or that rules keep from being read, are not searched."
 
 
 class GrepParameters(Parameters):
@@ -50,29 +51,25 @@ class Grep(Tool[GrepParameters]):
     parameters = GrepParameters
 
     def summary(self, parameters: GrepParameters) -> str:
-        return (
-            parameters.pattern
-            if parameters.path == "."
-            else f"{parameters.pattern} in {parameters.path}"
-        )
+        return pattern_in(parameters.pattern, parameters.path)
 
     def subject(self, parameters: GrepParameters, context: ToolContext) -> Subject:
         path = resolve(context.project, parameters.path)
         return Subject(self.name, self.access, (shown(context.project, path),))
 
     async def run(self, parameters: GrepParameters, context: ToolContext) -> ToolResult:
-        path = resolve(context.project, parameters.path)
+        path = context.resolved(parameters.path)
         where = printable(shown(context.project, path))
         query, glob = _query(parameters)
         if await in_thread(path.is_dir):
             await in_thread(check_folder, path, where)
-            start, prefix = path, "" if where == "." else f"{where}/"
-            unread = await in_thread(_has_unread, path, context)
-            found = await _in_folder(query, glob, start, context)
+            prefix = "" if where == "." else f"{where}/"
+            found, unread = await _in_folder(query, glob, path, context)
         elif await in_thread(path.exists):
             (await in_thread(open_regular, context.project, path)).close()
-            start, prefix, unread = path.parent, where[: where.rfind("/") + 1], False
-            found = await search_files(query, start, [os.fsencode(path.name)], context.processes)
+            prefix, unread = where[: where.rfind("/") + 1], False
+            name = os.fsencode(path.name)
+            found = await search_files(query, path.parent, [name], context.processes)
         else:
             raise ToolFailed(f"There is no file or folder {where}; look for it with glob.")
         return ToolResult("ok", _text(found, prefix, parameters.pattern, where, unread))
@@ -89,26 +86,37 @@ def _query(parameters: GrepParameters) -> tuple[Query, NameGlob | None]:
 
 async def _in_folder(
     query: Query, glob: NameGlob | None, start: Path, context: ToolContext
-) -> Found:
-    project = context.project
+) -> tuple[Found, bool]:
+    """What is found, and whether files may have been passed over."""
+    where = shown(context.project, start)
+    prefix = "" if where == "." else f"{where.rstrip('/')}/"
+    extra = Extra(context.project.root, context.project.ignore)
+
+    def fits(name: bytes) -> bool:
+        return not glob or glob.fits(name)
+
+    def may_read(name: bytes) -> bool:
+        return context.may_read(prefix + os.fsdecode(name))
 
     def wanted(name: bytes) -> bool:
-        if glob and not glob.fits(name):
-            return False
-        return context.may_read(shown(project, start / os.fsdecode(name)))
+        return fits(name) and may_read(name)
 
-    extra = Extra(project.root, project.ignore)
-    return await search(query, start, wanted, extra, context.processes)
+    return await asyncio.gather(
+        search(query, start, wanted, extra, context.processes),
+        in_thread(_has_unread, start, extra.root, fits, may_read),
+    )
 
 
-def _has_unread(folder: Path, context: ToolContext) -> bool:
-    """Whether there is something in the folder itself whose lines may not be told. Looked up by
-    name alone: a note that came only with a match would tell what is in the file."""
-    try:
-        entries = islice(folder.iterdir(), LOOKED_AT)
-        return not all(context.may_read(shown(context.project, each)) for each in entries)
-    except OSError:
-        return False
+def _has_unread(
+    start: Path, root: Path, fits: Callable[[bytes], bool], may_read: Callable[[bytes], bool]
+) -> bool:
+    """Whether there is something whose lines may not be told; yes, where there is too much to tell.
+    Looked up by name alone: a note that came only with a match would tell what is in the file."""
+    count = 0
+    for count, (name, _) in enumerate(upper_levels(rules_of(start, root)), start=1):
+        if not name.endswith(b"/") and fits(name) and not may_read(name):
+            return True
+    return count >= LOOKED_AT
 
 
 def _text(found: Found, prefix: str, pattern: str, where: str, unread: bool) -> str:

@@ -46,7 +46,7 @@ class ListDir(Tool[ListDirParameters]):
 
 
 def _listing(parameters: ListDirParameters, context: ToolContext) -> ToolResult:
-    folder = resolve(context.project, parameters.path)
+    folder = context.resolved(parameters.path)
     name = printable(shown(context.project, folder))
     if folder.is_file():
         raise ToolFailed(f"{name} is a file; read it with read_file.")

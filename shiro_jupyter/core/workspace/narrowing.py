@@ -3,13 +3,14 @@
 ripgrep only names the files that are worth a look: what matches in them is decided in one place,
 with ripgrep and without it. It sees bytes, we see text, perhaps of another encoding; so each
 character beyond ASCII becomes "some bytes beyond ASCII", and what ripgrep cannot tell (what
-stands around, what was matched before) is left open.
+stands around, what was matched before) is left open. Where a text states an encoding that has
+ASCII bytes in other characters, that is no more than a reason to look at it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -20,6 +21,9 @@ REPEATS = 100
 # Ways that a quick pattern may have to match.
 CHOICES = 50
 
+_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
+_AT_BOUNDARY = (op.AT, op.AT_BOUNDARY)
+_BOUNDARY = r"\b"
 _ALL = frozenset(range(128))
 _HIGH = "\\x80-\\xff"
 _SPACE = frozenset(b" \t\n\r\f\v")
@@ -40,6 +44,13 @@ _FRIENDS = {ord("i"): "|\\xc4[\\xb0\\xb1]", ord("k"): "|\\xe2\\x84\\xaa", ord("s
 _FRIENDLY = frozenset(b"iIkKsS")
 _STARTS = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
 _ENDS = ((op.AT, op.AT_END), (op.AT, op.AT_END_STRING))
+# What `text.decode` takes for an encoding, unless its name begins as those do in which a character
+# beyond ASCII has no byte of ASCII: UTF-8, ISO 8859, Latin, ASCII. A tag may end on a later line.
+_UNSURE = r"(?i:[b-hjkm-tv-z0-9]|u[^ts]|utf[-_]?7|i[^s]|iso[-_]?2)"
+STATED = (
+    rf"(?-u:coding[:=][ \t]*{_UNSURE}|<(?:\?xml|(?i:meta))[^>\n]*"
+    rf"(?:$|(?:encoding|(?i:charset))\s*=\s*[\"']?\s*{_UNSURE}))"
+)
 
 
 class TooHard(Exception):
@@ -61,7 +72,8 @@ def narrowed(pattern: str, flags: int) -> tuple[str | None, bool]:
         body = _sequence(parsed, bool(parsed.state.flags & re.IGNORECASE))
     except TooHard:
         return None, False
-    return f"(?-u){start}{body}{end}", _choices(parsed) <= CHOICES
+    stated = f"|{STATED}" if _HIGH in body or _BOUNDARY in body else ""
+    return f"(?-u){start}{body}{end}{stated}", _choices(parsed) <= CHOICES
 
 
 def _choices(items: Iterable[Any]) -> int:
@@ -78,13 +90,36 @@ def _choices(items: Iterable[Any]) -> int:
 
 
 def _sequence(items: Iterable[Any], fold: bool) -> str:
-    return "".join(_item(kind, value, fold) for kind, value in items)
+    items = list(items)
+    return "".join(
+        _BOUNDARY
+        if (kind, value) == _AT_BOUNDARY
+        and (_is_word(items[:at], -1, fold) or _is_word(items[at + 1 :], 0, fold))
+        else _item(kind, value, fold)
+        for at, (kind, value) in enumerate(items)
+    )
+
+
+def _is_word(items: Sequence[Any], end: int, fold: bool) -> bool:
+    """Whether the first (0) or last (-1) character of what these match is an ASCII letter, digit or
+    underscore: then Python and ripgrep find a boundary beside it in the same places."""
+    if not items:
+        return False
+    kind, value = items[end]
+    if kind in _SETS:
+        chars, beyond = _SETS[kind](value, fold)
+        return not beyond and chars <= (_WORD - _FRIENDLY if fold else _WORD)
+    if kind is op.BRANCH:
+        return all(_is_word(each, end, fold) for each in value[1])
+    if kind is op.SUBPATTERN:
+        return _is_word(value[-1], end, fold or bool(value[1] & re.IGNORECASE))
+    return kind in _REPEATS and value[0] > 0 and _is_word(value[-1], end, fold)
 
 
 def _item(kind: Any, value: Any, fold: bool) -> str:
     if kind in _SETS:
         return _once(*_SETS[kind](value, fold))
-    if kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
+    if kind in _REPEATS:
         least, most, inner = value
         return _repeat(least, most, inner, fold)
     if kind is op.BRANCH:

@@ -31,8 +31,9 @@ SECONDS = 60.0
 OUTPUT_LIMIT = 200_000_000
 PATTERN_LENGTH = 1_000
 _DOUBTFUL = re.compile(r"\[\[|--|&&|~~|\|\|")
-# Files of the first look: most patterns that match at all have their hits there.
-FIRST = 500
+# Files of the first look: most patterns that match at all have their hits there. Each further look
+# is at so many times more.
+FIRST, GROWTH = 500, 20
 # The matcher is loaded from the core, without what the package itself imports, or any other.
 _RUN = (
     "import sys, types; core = types.ModuleType('core'); core.__path__ = [sys.argv[1]]; "
@@ -117,23 +118,19 @@ async def search(
     `wanted` says of a path from there whether its file is searched. Raises `ToolFailed`.
     """
     names = await _candidates(query, start, wanted, extra, processes)
-    found = NOTHING
-    # Most patterns that match at all have their hits in the files of the first look.
-    for size in (FIRST, None):
-        found += await search_files(
-            query, start, await until_cancelled(islice(names, size)), processes, found
-        )
+    found, size = NOTHING, FIRST
+    while not found.more and (some := await until_cancelled(islice(names, size))):
+        found += await search_files(query, start, some, processes, found)
+        size *= GROWTH
     return found
 
 
 async def search_files(
     query: Query, start: Path, names: Sequence[bytes], processes: Processes, known: Found = NOTHING
 ) -> Found:
-    """The hits in these files, in their order, after those known; none where they are enough."""
+    """The hits in these files, in their order, after those known."""
     # One more than is shown tells that there are more.
-    room = query.limit + 1 - len(known.hits) - known.more
-    if not names or room <= 0:
-        return NOTHING
+    room = query.limit + 1 - len(known.hits)
     if query.is_quick and len(names) <= FIRST:
         pattern = re.compile(query.pattern, query.flags)
         rows = await until_cancelled(matching.rows(start, names, pattern, room))

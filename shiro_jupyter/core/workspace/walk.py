@@ -13,7 +13,7 @@ from typing import Literal
 
 from .ignore import Extra, Rules, rules_of
 
-# Entries that a look for ignored folders takes.
+# Entries that a look at the upper levels takes.
 LOOKED_AT = 2_000
 
 Kind = Literal["file", "folder", "link", "other", "unreadable"]
@@ -85,10 +85,10 @@ def files_below(rules: Rules) -> Iterator[bytes]:
                 yield name
 
 
-def ignored_folders(rules: Rules) -> list[bytes]:
-    """Ignored folders of the upper levels, where those that hold much usually are: only what git
-    tracks in them is wanted. Never all that there may be."""
-    found: list[bytes] = []
+def upper_levels(rules: Rules) -> Iterator[tuple[bytes, bool]]:
+    """The first `LOOKED_AT` paths in a folder, breadth first, those of folders with a slash at
+    their end; and whether it is a folder that is ignored, which is not entered. An ignored file is
+    one like any other here."""
     queue: deque[tuple[bytes, Rules, str]] = deque([(b"", rules, "")])
     room = LOOKED_AT
     while queue and room > 0:
@@ -97,14 +97,21 @@ def ignored_folders(rules: Rules) -> list[bytes]:
         with suppress(OSError), os.scandir(here.folder) as entries:
             for each in islice(entries, room):
                 room -= 1
+                name = prefix + os.fsencode(each.name)
                 if not each.is_dir(follow_symlinks=False):
+                    yield name, False
                     continue
-                name = prefix + os.fsencode(each.name) + b"/"
-                if here.would_ignore(each.name, True):
-                    found.append(name)
-                else:
+                name += b"/"
+                ignored = here.would_ignore(each.name, True)
+                yield name, ignored
+                if not ignored:
                     queue.append((name, here, each.name))
-    return found
+
+
+def ignored_folders(rules: Rules) -> list[bytes]:
+    """Ignored folders of the upper levels, where those that hold much usually are: only what git
+    tracks in them is wanted. Never all that there may be."""
+    return [name for name, ignored in upper_levels(rules) if ignored]
 
 
 def _entry(prefix: str, found: os.DirEntry[str]) -> Entry:

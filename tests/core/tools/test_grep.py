@@ -11,12 +11,14 @@ import pytest
 from shiro_jupyter.core.errors import InvalidArguments, PathRefused, ToolFailed
 from shiro_jupyter.core.policy.gate import Gate
 from shiro_jupyter.core.policy.rules import Rules
+from shiro_jupyter.core.tools import grep
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT, ToolContext
 from shiro_jupyter.core.tools.grep import HITS, Grep
+from shiro_jupyter.core.workspace import walk
 from tests.support.programs import processes_with
 from tests.support.tools import Bench
 
-UNREAD = "[Files that hold keys, or that rules keep from being read, were not searched.]"
+UNREAD = "[Files that hold keys, or that rules keep from being read, are not searched.]"
 
 
 class Judged(Bench):
@@ -76,11 +78,35 @@ def test_files_that_hold_keys_are_passed_over_and_it_is_said_whatever_is_in_them
     none = "No line matches KEY=w in the project folder."
     assert lines(bench, "KEY=w") == [none, UNREAD]
     assert lines(bench, "KEY=x")[1:] == [UNREAD]
+    assert lines(bench, "word", path="sub")[1:] == [UNREAD]
+    assert lines(bench, "KEY=w", glob="a") == [none]
     # A person was asked for a path that names it: then it is searched.
     parameters = Grep().parse('{"pattern": "word", "path": ".env"}')
     subject = Grep().subject(parameters, bench.context)
     assert subject.texts == (".env",) and Gate().decide(subject, ()).verdict == "ask"
     assert lines(bench, "word", path=".env") == [".env:1: KEY=word"]
+
+
+@pytest.mark.parametrize("file", ["api/deep/.env", "api/.aws/config", "api/keys/a.pem"])
+def test_it_is_said_that_files_with_keys_far_below_are_passed_over(
+    bench: Judged, file: str
+) -> None:
+    put(bench, {"a": "word", "node_modules/x/.env": "KEY=word", "out/b.pem": "word"})
+    put(bench, {".gitignore": "out/\n"})
+    assert lines(bench, "word") == ["a:1: word"]
+    put(bench, {file: "KEY=word"})
+    assert lines(bench, "word") == ["a:1: word", UNREAD]
+
+
+def test_it_is_said_too_where_there_is_too_much_to_tell(
+    bench: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "LOOKED_AT", 4)
+    monkeypatch.setattr(grep, "LOOKED_AT", 4)
+    put(bench, {"a": "word", "b/c": "word"})
+    assert lines(bench, "word") == ["a:1: word", "b/c:1: word"]
+    put(bench, {"b/d": "", "b/e/.env": "KEY=word"})
+    assert lines(bench, "word") == ["a:1: word", "b/c:1: word", UNREAD]
 
 
 def test_files_that_a_rule_keeps_from_being_read_are_passed_over(bench: Judged) -> None:

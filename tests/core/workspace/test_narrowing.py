@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+from encodings.aliases import aliases
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core.workspace.matching import Reader, _hits
-from shiro_jupyter.core.workspace.narrowing import narrowed
+from shiro_jupyter.core.workspace.narrowing import STATED, narrowed
 from tests.support.programs import where
 
 EXAMPLES = int(os.environ.get("SHIRO_TEST_EXAMPLES", "100"))
@@ -79,11 +80,14 @@ def test_ripgrep_names_every_file_that_matches(
     ("pattern", "narrow"),
     [
         ("word7", r"\x77\x6f\x72\x64\x37"),
-        (r"\bdef f\(", r"(?:)\x64\x65\x66\x20\x66\x28"),
+        (r"\bdef f\(", rf"\b\x64\x65\x66\x20\x66\x28|{STATED}"),
+        (r"\b(?:a|b2)+\b", rf"\b(?:(?:\x61|\x62\x32)){{1,}}\b|{STATED}"),
+        (r"\b(?:a|-)\b", r"(?:)[\x2d\x61](?:)"),
+        (r"(?i)\bs\bx*\b", r"(?:)(?:[\x53\x73]|\xc5\xbf)(?:)(?:[\x58\x78]){0,}(?:)"),
         ("^a$", r"(?:^|\r|\xef\xbb\xbf)(?:)\x61(?:)(?:$|\r)"),
         ("(?i)a", r"(?:[\x41\x61])"),
-        ("é", r"[\x80-\xff]{1,4}"),
-        ("a.b", r"\x61[\x00-\x09\x0b-\x7f\x80-\xff]{1,4}\x62"),
+        ("é", rf"[\x80-\xff]{{1,4}}|{STATED}"),
+        ("a.b", rf"\x61[\x00-\x09\x0b-\x7f\x80-\xff]{{1,4}}\x62|{STATED}"),
         ("a{500}", r"\x61{100,}"),
     ],
 )
@@ -127,6 +131,12 @@ def test_a_pattern_is_quick_that_no_text_makes_slow(pattern: str, quick: bool) -
             ("(a)?(?(1)b|c)", 0, "c"),
             ("(?>a+)b", 0, "aab"),
         ),
+        *(
+            ("アb", 0, "# coding: shift_jis\nアb".encode("shift_jis")),
+            (r"\bword", 0, "<meta charset=sjis>\n、word".encode("shift_jis")),
+            (r"\wb", 0, b"<?xml version='1.0'\n encoding='utf-7'?>\n+AOk-b"),
+            ("é", 0, b"<META\ncharset=UTF7>\n+AOk-"),
+        ),
     ],
 )
 def test_where_the_two_read_differently_nothing_is_missed(
@@ -135,3 +145,30 @@ def test_where_the_two_read_differently_nothing_is_missed(
     (tmp_path / "file").write_bytes(data.encode() if isinstance(data, str) else data)
     assert list(_hits(Reader(tmp_path).read(b"file")[0], re.compile(pattern, flags)))
     assert ripgrep(tmp_path, narrowed(pattern, flags)[0] or "") == {"file"}
+
+
+def is_unsure(codec: str) -> bool:
+    """Whether a character beyond ASCII has a byte of ASCII in it."""
+    letters = (chr(code) for code in range(0xA0, 0x10000) if not 0xD800 <= code < 0xE000)
+    try:
+        coded = (letter.encode(codec, "ignore") for letter in letters)
+        return "a".encode(codec) == b"a" and any(data and min(data) < 128 for data in coded)
+    except (LookupError, UnicodeError):
+        return False
+
+
+def test_a_text_is_looked_at_that_states_an_encoding_with_ascii_in_other_characters(
+    tmp_path: Path,
+) -> None:
+    codecs = {*aliases.values(), "punycode", "raw_unicode_escape", "unicode_escape"}
+    unsure = {each for each in codecs if is_unsure(each)}
+    assert {"shift_jis", "gbk", "big5", "johab", "utf_7", "iso2022_jp", "hz"} <= unsure
+    names = {*unsure, *(name for name, codec in aliases.items() if codec in unsure)}
+    for name in names:
+        (tmp_path / name).write_text(f"# coding: {name.upper()}")
+        (tmp_path / f"{name}.html").write_text(f"<Meta x Charset = '{name.replace('_', '-')}'>")
+        (tmp_path / f"{name}.xml").write_text(f"<?xml version='1.0' encoding=\"{name}\"?>")
+    for name in ("utf-8", "UTF8", "latin-1", "iso-8859-1", "ascii", "us-ascii", "iso8859_15"):
+        (tmp_path / f"{name}.plain").write_text(f"# coding: {name}\n<meta charset='{name}'>")
+    found = ripgrep(tmp_path, STATED)
+    assert found == {f"{name}{end}" for name in names for end in ("", ".html", ".xml")}

@@ -208,6 +208,24 @@ LINES = st.lists(
 )
 
 
+def test_no_file_behind_the_answer_is_looked_at(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "FIRST", 2)
+    monkeypatch.setattr(searching, "GROWTH", 2)
+    put(root, **{f"f{number:02}": "word\n" for number in range(40)})
+    judged: list[bytes] = []
+
+    def every_noted(name: bytes) -> bool:
+        judged.append(name)
+        return True
+
+    for programs in WAYS.values():
+        judged.clear()
+        assert len(find(Query("word", limit=4), root, programs, every_noted).hits) == 4
+        assert judged[:7] == sorted(judged)[:7] and 5 <= len(judged) <= 7
+
+
 @settings(max_examples=EXAMPLES)
 @given(
     st.dictionaries(st.sampled_from(["a", "b.py", "d/c.py", "d/e", "out/f", "g.log"]), LINES),
