@@ -1,21 +1,34 @@
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiro_jupyter.core.errors import UsageError
-from shiro_jupyter.core.sessions.catalogue import find, newest, sessions, short_ids
+from shiro_jupyter.core.errors import StorageError, UsageError
+from shiro_jupyter.core.sessions.catalogue import (
+    delete,
+    find,
+    newest,
+    sessions,
+    short_ids,
+    unowned,
+)
+from shiro_jupyter.core.sessions.lease import Lease, Process, holder, this_process
 from shiro_jupyter.core.sessions.log import open_session
 from shiro_jupyter.core.sessions.session import new_id
-from shiro_jupyter.core.transcript import User
+from shiro_jupyter.core.transcript import Assistant, User
 from shiro_jupyter.core.workspace.clock import SystemClock
 from shiro_jupyter.core.workspace.project import Project
+from tests.support.sessions import Desk, two_turns
 
+TITLE = "why did we drop the 2023 rows?"
 Make = Callable[..., str]
 
 
@@ -34,7 +47,7 @@ def make(folder: Path) -> Make:
         opened = open_session(folder, project=place, clock=SystemClock(), tell=pytest.fail)
         opened.session.append(User(title, 1))
         opened.session.set_model("m")
-        opened.log.flush()
+        opened.log.close()
         path = opened.log.path
         if id_:
             path = path.rename(folder / f"{id_}.jsonl")
@@ -122,3 +135,106 @@ def test_ids_made_together_are_shown_long_enough() -> None:
     ids = [new_id() for _ in range(5)]
     assert len(set(short_ids(ids).values())) == 5
     assert all(len(each) >= 8 for each in short_ids(ids).values())
+
+
+def test_turns_size_and_a_later_title_are_read_from_the_ends_of_a_file(
+    folder: Path, tmp_path: Path
+) -> None:
+    desk = Desk(folder)
+    opened = desk.new()
+    two_turns(opened)
+    opened.log.flush()
+    (listing,) = sessions(folder)
+    assert (listing.turns, listing.size) == (2, opened.log.path.stat().st_size)
+    opened.session.set_title("prices")
+    opened.session.append(User("third", 3), Assistant("x" * 40_000, 3, 1))
+    opened.log.flush()
+    assert [(each.title, each.turns) for each in sessions(folder)] == [("prices", 3)]
+    # The title stands far from both ends, until the next turn ends.
+    for _ in range(5):
+        opened.session.append(Assistant("x" * 40_000, 3, 1))
+    opened.log.flush()
+    assert sessions(folder)[0].turns == 3
+    opened.session.end_turn(3, "answered")
+    opened.log.flush()
+    assert [(each.title, each.turns) for each in sessions(folder)] == [("prices", 3)]
+
+
+def test_a_large_file_is_never_read_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(folder)
+    opened = desk.filled()
+    with opened.log.path.open("ab") as file:
+        file.truncate(300_000_000)  # a hole: NULs
+        file.seek(0, 2)
+        file.write(b'\n{"at": "t", "item": {"kind": "user", "text": "late", "turn": 7}}\n')
+    read: list[int] = []
+
+    class Counted(io.FileIO):
+        def readinto(self, buffer: Any) -> int:
+            read.append(got := super().readinto(buffer) or 0)
+            return got
+
+        def readall(self) -> bytes:
+            raise AssertionError("a whole file was read")
+
+    monkeypatch.setattr(
+        Path, "open", lambda self, mode: io.BufferedReader(Counted(self, mode.strip("b")))
+    )
+    assert [(each.title, each.turns) for each in sessions(folder)] == [(TITLE, 7)]
+    assert 0 < sum(read) < 200_000
+
+
+def test_the_newest_session_of_a_notebook_that_nobody_owns(folder: Path, make: Make) -> None:
+    notebook = Path("/p/a.ipynb")
+    assert unowned(folder, notebook) is None
+    a, b = (make(notebook=str(notebook)) for _ in "ab")
+    make(notebook="/p/b.ipynb"), make()
+    found = unowned(folder, notebook)
+    assert found and found.id == b
+    here = Lease(folder / f"{b}.jsonl")
+    assert here.take()
+    assert [each.holder for each in sessions(folder, notebook=notebook)] == ["here", ""]
+    found = unowned(folder, notebook)
+    assert found and found.id == a
+    theirs = Lease(folder / f"{a}.jsonl", Process("another boot", 1, "1"))
+    assert theirs.take()
+    assert [each.holder for each in sessions(folder, notebook=notebook)] == ["here", "elsewhere"]
+    assert unowned(folder, notebook) is None
+
+
+def test_a_session_is_deleted_with_all_that_is_its_own(folder: Path, make: Make) -> None:
+    kept, gone = make("kept"), make("gone")
+    undo = folder.parent / "undo"
+    (undo / gone / "1").mkdir(parents=True)
+    (undo / kept).mkdir()
+    delete(folder / f"{gone}.jsonl", undo / gone, undo / "none")
+    assert [each.id for each in sessions(folder)] == [kept]
+    assert [each.name for each in folder.iterdir()] == [f"{kept}.jsonl"]
+    assert [each.name for each in undo.iterdir()] == [kept]
+
+
+def test_an_open_session_is_not_deleted(folder: Path, make: Make) -> None:
+    path = folder / f"{make()}.jsonl"
+    undo = folder.parent / "undo"
+    undo.mkdir()
+    theirs = Lease(path, Process("another boot", 1, "1"))
+    assert theirs.take()
+    with pytest.raises(UsageError, match=rf"^Session {path.stem[:8]} is open: .*\.$"):
+        delete(path, undo)
+    assert path.exists() and undo.exists() and theirs.renew()
+
+
+def test_one_whose_kernel_died_is_deleted(folder: Path, make: Make) -> None:
+    path = folder / f"{make()}.jsonl"
+    Lease(path, replace(this_process(), started="1")).take()
+    delete(path)
+    assert list(folder.iterdir()) == []
+
+
+def test_what_cannot_be_deleted_says_so_and_stays_free(folder: Path, make: Make) -> None:
+    path = folder / f"{make()}.jsonl"
+    path.rename(folder / "moved")
+    path.mkdir()
+    with pytest.raises(StorageError, match="Cannot delete"):
+        delete(path)
+    assert holder(path) == ""
