@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..transcript import Call, Item, Reasoning, Result
@@ -104,11 +105,6 @@ def estimate_item(item: Item, vocabulary: Vocabulary = "qwen3") -> int:
     return _PER_ITEM + estimate(text, vocabulary)
 
 
-def estimate_schema(schema: object, vocabulary: Vocabulary = "qwen3") -> int:
-    """Tokens of a tool's description or any other value that goes out as JSON."""
-    return _PER_ITEM + estimate(json.dumps(schema, ensure_ascii=False), vocabulary)
-
-
 @dataclass
 class Calibration:
     """Estimates of one conversation with one model, set right by what the provider counted last.
@@ -141,3 +137,31 @@ class Calibration:
         if tokens <= self.counted:
             return int(tokens * self.estimated / self.counted) if tokens > 0 else tokens
         return self.estimated + int((tokens - self.counted) / self.ratio)
+
+
+@dataclass
+class Measure:
+    """Estimates of one conversation, whose texts and items go out again and again: each is
+    measured once. What is known of a model's counts is kept for each model."""
+
+    vocabulary: Vocabulary = "qwen3"
+    _known: dict[Item | str, int] = field(default_factory=dict)
+    _calibrations: dict[Hashable, Calibration] = field(default_factory=dict)
+
+    def text(self, text: str) -> int:
+        """Of a text that comes again."""
+        if text not in self._known:
+            self._known[text] = estimate(text, self.vocabulary)
+        return self._known[text]
+
+    def item(self, item: Item) -> int:
+        if item not in self._known:
+            self._known[item] = estimate_item(item, self.vocabulary)
+        return self._known[item]
+
+    def schema(self, schema: object) -> int:
+        """Of a value that goes out as JSON."""
+        return _PER_ITEM + self.text(json.dumps(schema, ensure_ascii=False))
+
+    def of(self, model: Hashable) -> Calibration:
+        return self._calibrations.setdefault(model, Calibration())

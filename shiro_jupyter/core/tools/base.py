@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ..context.sources import Source
+from ..context.render import said_arguments
 from ..errors import InvalidArguments, PathRefused
 from ..events import Answer, Event, Question
 from ..models.base import ToolSpec
@@ -116,6 +118,19 @@ class Tool(ABC, Generic[P]):
     def spec(cls) -> ToolSpec:
         text, schema = cleandoc(cls.__doc__ or ""), schema_of(cls.parameters)
         return ToolSpec(cls.name, text, schema, cls.guidance)
+
+    @classmethod
+    def source(cls) -> Source:
+        """Of what, in a request, its calls and results are."""
+        match cls.toolset, cls.access:
+            case (("kernel" | "notebook"), _):
+                return "kernel"
+            case "session", _:
+                return "memory"
+            case _, ("read" | "write"):
+                return "files"
+            case _:
+                return "commands"
 
     def parse(self, arguments: str) -> P:
         """The call's arguments; empty text means none. Raises `InvalidArguments`."""

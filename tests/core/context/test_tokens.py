@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from shiro_jupyter.core.context.tokens import (
     Calibration,
+    Measure,
     Vocabulary,
     estimate,
     estimate_item,
-    estimate_schema,
 )
 from shiro_jupyter.core.transcript import Call, Reasoning, Result, User
 
@@ -72,7 +72,6 @@ def test_items_count_what_goes_on_the_wire() -> None:
     assert estimate_item(Result("c", "ok", "")) > 4
     assert estimate_item(Reasoning("", encrypted="x" * 400)) == 104
     assert estimate_item(Reasoning("Long thoughts that no endpoint is sent back.")) == 0
-    assert estimate_schema({"type": "object", "description": "x " * 50}) > 50
 
 
 def test_before_a_count_an_estimate_stands() -> None:
@@ -112,3 +111,26 @@ def test_calibration_runs_both_ways(estimated: int, counted: int, asked: int, mo
     room = calibration.estimate_for(asked)
     assert calibration.tokens(room) <= asked + 1
     assert calibration.tokens(room + 2) >= asked - 1
+
+
+def test_a_text_that_comes_again_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+
+    def counted(text: str, vocabulary: Vocabulary) -> int:
+        measured.append(text)
+        return estimate(text, vocabulary)
+
+    monkeypatch.setattr("shiro_jupyter.core.context.tokens.estimate", counted)
+    measure, items = Measure(), [User(f"prompt {n}") for n in range(5)]
+    for end in range(6):
+        told = [measure.item(item) for item in items[:end]]
+        assert told == [4 + estimate(item.text) for item in items[:end]]
+        assert measure.text("system") == estimate("system")
+        assert measure.schema({"type": "object"}) == 4 + estimate('{"type": "object"}')
+    assert len(measured) == 5 + 2
+
+
+def test_each_model_has_its_own_calibration() -> None:
+    measure = Measure()
+    measure.of("a").saw(100, 150)
+    assert measure.of("a").tokens(100) == 150 and measure.of("b").tokens(100) == 100
