@@ -17,6 +17,7 @@ from .events import Answer, Event, Question
 from .policy.gate import Gate
 from .policy.secrets import redact
 from .sessions.session import Session
+from .sessions.undo import Write, Writing
 from .tools.base import OUTPUT_LIMIT, Tool, ToolContext, ToolResult, bounded
 from .transcript import Call, Item, Outcome, Result
 from .turn import Turn
@@ -54,6 +55,8 @@ class World:
     # What of others stands in the files that a call's arguments or its result name.
     words_of_others: Callable[[str], Sequence[str]] = lambda text: ()
     redacted: Callable[[str], str] = redact  # takes secrets out of what is stored and sent
+    # What the change of a file in a turn goes through, so that it can be undone.
+    around: Callable[[int, Writing, Write], bool] = lambda turn, writing, write: write()
 
 
 @dataclass
@@ -142,7 +145,10 @@ class Calls:
         around = world.project, world.session, world.processes, self._seen, world.emit
         may_read = partial(world.gate.lets_read, world.session.grants)
         denies = world.gate.denies_reading
-        context = ToolContext(call.call_id, *around, output, self._ask, may_read, denies)
+        keeping = partial(world.around, call.turn)
+        context = ToolContext(
+            call.call_id, *around, output, self._ask, may_read, denies, around=keeping
+        )
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:

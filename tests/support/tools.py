@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class Bench:
             emit=self.events.append,
             output=self.printed.append,
             ask=self._ask,
-            around=self.undo.of_turn(self.turn),
+            around=partial(self.undo.around, self.turn),
         )
 
     async def _ask(self, question: Question) -> Answer | None:

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -99,10 +98,6 @@ class FileUndo:
         self._unkept: dict[int, set[str]] = {}
         self._lock = threading.Lock()
 
-    def of_turn(self, turn: int) -> Callable[[Writing, Write], bool]:
-        """What a change of a file in that turn goes through."""
-        return partial(self._around, turn)
-
     def turns(self) -> list[int]:
         """Those that can be undone, newest first."""
         stored = [turn for turn in self._stored() if self._open(turn)]
@@ -126,8 +121,9 @@ class FileUndo:
 
     # -- before and after a change -------------------------------------------------------------
 
-    def _around(self, turn: int, writing: Writing, write: Write) -> bool:
-        """The change, which is kept before it is made. Where that raises, it may have been made."""
+    def around(self, turn: int, writing: Writing, write: Write) -> bool:
+        """Make a change of that turn, once what it undoes is kept. Where that raises, it may have
+        been made."""
         path = str(writing.path)
         with self._lock:
             try:

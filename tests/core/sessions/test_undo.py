@@ -229,13 +229,13 @@ def test_the_newest_turns_are_kept(bench: Bench) -> None:
 
 def test_what_other_sessions_kept_goes_after_a_month(bench: Bench, tmp_path: Path) -> None:
     for name, days in (("old", undo.DAYS + 1), ("young", undo.DAYS - 1)):
-        FileUndo(tmp_path / "undo" / name, print).of_turn(1)(
-            Writing(tmp_path / "x", b"before", b"after"), lambda: True
+        FileUndo(tmp_path / "undo" / name, print).around(
+            1, Writing(tmp_path / "x", b"before", b"after"), lambda: True
         )
         then = time.time() - days * 86_400
         os.utime(tmp_path / "undo" / name, (then, then))
     mine = FileUndo(tmp_path / "undo" / "mine", print)
-    mine.of_turn(1)(Writing(tmp_path / "x", b"before", b"after"), lambda: True)
+    mine.around(1, Writing(tmp_path / "x", b"before", b"after"), lambda: True)
     assert sorted(each.name for each in (tmp_path / "undo").iterdir()) == ["mine", "young"]
 
 
@@ -282,8 +282,7 @@ def test_bytes_that_are_damaged_are_not_put_back(bench: Bench) -> None:
 def test_a_name_that_is_no_utf8_is_kept_too(bench: Bench) -> None:
     path = bench.root / os.fsdecode(b"a\xff.txt")
     path.write_text("old\n")
-    around = bench.undo.of_turn(1)
-    around(Writing(path, b"old\n", b"new\n"), lambda: bool(path.write_text("new\n")))
+    bench.undo.around(1, Writing(path, b"old\n", b"new\n"), lambda: bool(path.write_text("new\n")))
     assert bench.undo.undo(1) == [Undone(path, "restored")] and path.read_text() == "old\n"
 
 
@@ -371,7 +370,7 @@ class Story:
 
     def _killed(self, what: str, path: Path, before: bytes | None, after: bytes) -> None:
         """By a signal, after the snapshot: before the write, or after it."""
-        made = [each for each in path.parents if not each.exists()]
+        made, turn = [each for each in path.parents if not each.exists()], self.bench.turn
         path.parent.mkdir(parents=True, exist_ok=True)
 
         def write() -> bool:
@@ -380,7 +379,7 @@ class Story:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            self.bench.undo.of_turn(self.bench.turn)(Writing(path, before, after, made), write)
+            self.bench.undo.around(turn, Writing(path, before, after, made), write)
         self.bench.undo = FileUndo(self.root.parent / "project-undo", print)
 
     def _undo(self) -> None:
