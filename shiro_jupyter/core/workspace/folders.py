@@ -36,8 +36,15 @@ class Folders:
 
     def outputs_dir(self, root: Path) -> Path:
         """Where the long outputs of one project's commands are, apart from those of others."""
-        name = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
-        return self.data / "outputs" / name
+        return self.data / "outputs" / _name_of(root)
+
+    def history_file(self, root: Path) -> Path:
+        """Where the prompts typed in one project are."""
+        return self.data / "history" / f"{_name_of(root)}.jsonl"
+
+
+def _name_of(root: Path) -> str:
+    return hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def user_folders(environ: Mapping[str, str]) -> Folders:
