@@ -60,6 +60,9 @@ class Cost:
         return self.dollars if self.priced and not self.unknown else None
 
 
+NO_COST = Cost()
+
+
 @dataclass(frozen=True)
 class Question:
     """Something only the person can settle: an approval, or a question of the model's.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from .. import todos
 from ..errors import StorageError
-from ..events import Usage
+from ..events import Cost, Usage
 from ..transcript import from_json
 from .session import Record, Session, Spent
 
@@ -144,10 +145,8 @@ def _apply(record: Record, session: Session) -> None:
             session.todos = todos.restore(value)
         case "usage", [int(), int(), int(), int()]:
             session.usage = Usage(*value)
-        case "spent", {"model": str(of), "usage": [int(), int(), int(), int()] as usage, **more}:
-            cost = more.get("cost")
-            known = float(cost) if isinstance(cost, int | float) else None
-            session.spent[of] = Spent(Usage(*usage), known)
+        case "spent", {"turn": int(turn), "model": str(model), **more}:
+            _spent(session, turn, model, more)
         case "system", str():
             session.system = value
         case "cut", [int(), int(), int()] if min(value) >= 0:
@@ -156,3 +155,14 @@ def _apply(record: Record, session: Session) -> None:
             session.asked = value
         case "ended", {"turn": int(turn)}:
             session.ended = turn
+
+
+def _spent(session: Session, turn: int, model: str, stored: Record) -> None:
+    match stored:
+        case {
+            "usage": [int(), int(), int(), int()] as usage,
+            "cost": int() | float() as dollars,
+            "calls": [int(), int(), int()] as calls,
+        } if math.isfinite(dollars):
+            session.spent.append(Spent(turn, model, Usage(*usage), Cost(dollars, *calls)))
+            session.cost += session.spent[-1].cost

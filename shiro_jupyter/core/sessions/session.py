@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from ..events import TurnOutcome, Usage
+from ..events import NO_COST, Cost, TurnOutcome, Usage
 from ..todos import Todos
 from ..transcript import Assistant, Call, Item, Result, User, to_json
 
@@ -33,15 +33,12 @@ def new_id() -> str:
 
 @dataclass(frozen=True)
 class Spent:
-    """What one model took. `cost` is in US dollars, None where no price was ever known; of what
-    had none it leaves out the cost."""
+    """What the calls of one model took in one turn, and what they cost."""
 
+    turn: int
+    model: str
     usage: Usage = field(default_factory=Usage)
-    cost: float | None = None
-
-    def plus(self, usage: Usage, cost: float | None) -> Spent:
-        known = None if self.cost is None and cost is None else (self.cost or 0) + (cost or 0)
-        return Spent(self.usage + usage, known)
+    cost: Cost = field(default_factory=Cost)
 
 
 @dataclass
@@ -54,7 +51,8 @@ class Session:
     items: list[Item] = field(default_factory=list)
     todos: Todos = ()
     usage: Usage = field(default_factory=Usage)
-    spent: dict[str, Spent] = field(default_factory=dict)  # by model
+    cost: Cost = field(default_factory=Cost)
+    spent: list[Spent] = field(default_factory=list)  # what the two are made of
     # What the newest requests began with, and left out: a resume that goes on with the same bytes
     # finds them cached.
     system: str = ""
@@ -136,14 +134,15 @@ class Session:
             self.tainted.add(by)
             self.record({"set": "tainted", "value": sorted(self.tainted)})
 
-    def add_usage(self, usage: Usage, cost: float | None = None) -> None:
-        """What the model in use took, and what that cost in US dollars where it is known."""
+    def add_usage(self, usage: Usage, cost: Cost = NO_COST) -> None:
+        """What the model in use took in the newest turn, and what that cost."""
         self.usage += usage
+        self.cost += cost
+        self.spent.append(Spent(self.turn, self.model, usage, cost))
         self.record({"set": "usage", "value": _counts(self.usage)})
-        spent = self.spent.get(self.model, Spent()).plus(usage, cost)
-        self.spent[self.model] = spent
-        stored = {"model": self.model, "usage": _counts(spent.usage), "cost": spent.cost}
-        self.record({"set": "spent", "value": stored})
+        calls = [cost.priced, cost.unknown, cost.local]
+        stored = {"turn": self.turn, "model": self.model, "usage": _counts(usage)}
+        self.record({"set": "spent", "value": {**stored, "cost": cost.dollars, "calls": calls}})
 
 
 def _counts(usage: Usage) -> list[int]:

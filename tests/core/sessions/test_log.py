@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from shiro_jupyter.core import events
 from shiro_jupyter.core.errors import StorageError
-from shiro_jupyter.core.events import Usage
+from shiro_jupyter.core.events import Cost, Usage
 from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.sessions.lease import Lease, Process, holder, lease_of
 from shiro_jupyter.core.sessions.records import read_log
-from shiro_jupyter.core.sessions.session import Spent
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.core.transcript import Assistant, Call, Result, User
 from tests.support.sessions import ITEMS, TASKS, Desk, two_turns
@@ -303,15 +302,21 @@ def test_state_is_restored_field_by_field(desk: Desk) -> None:
     session = opened.session
     session.set_system("You are shiro.")
     session.set_model("large")
-    session.add_usage(Usage(1, 0, 1, 0), 0.25)
-    session.add_usage(Usage(1, 0, 1, 0))
+    session.add_usage(Usage(1, 0, 1, 0), Cost(0.25, priced=3, unknown=1))
+    session.add_usage(Usage(1, 0, 1, 0), Cost(local=2))
     session.set_title("  prices  of\n2023 ")
     opened.log.flush()
     again = desk.load(opened.log.path).session
-    for name in ("id", "model", "title", "items", "todos", "usage", "spent", "system", "ended"):
+    names = ("id", "model", "title", "items", "todos", "usage", "cost", "spent", "system", "ended")
+    for name in names:
         assert getattr(again, name) == getattr(session, name), name
-    assert again.spent["small"] == Spent(Usage(30, 4, 4, 1), None)
-    assert again.spent["large"] == Spent(Usage(2, 0, 2, 0), 0.25)
+    assert again.cost == Cost(0.25, priced=3, unknown=1, local=2)
+    assert [(each.turn, each.model) for each in again.spent] == [
+        (1, "small"),
+        (2, "small"),
+        (2, "large"),
+        (2, "large"),
+    ]
     assert (again.title, again.cut, again.ended) == ("prices of 2023", (1, 2, 3), 2)
 
 

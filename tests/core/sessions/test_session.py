@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 import uuid
 
-from shiro_jupyter.core.events import Usage
+from shiro_jupyter.core.events import Cost, Usage
 from shiro_jupyter.core.sessions.session import Record, Session, new_id
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.core.transcript import Assistant, Call, Result, User, to_json
@@ -24,7 +24,7 @@ def test_every_change_is_one_record() -> None:
     session.append(User("  do\n it ", 1), Assistant("done", 1, 1))
     session.set_todos((Todo("a", "blocked", "why"),))
     session.add_usage(Usage(1, 2, 3, 4))
-    session.add_usage(Usage(1, 0, 0, 0), 0.5)
+    session.add_usage(Usage(1, 0, 0, 0), Cost(0.5, 2, 1))
     session.set_model("m")
     for _ in range(2):
         session.set_system("You are shiro.")
@@ -33,15 +33,16 @@ def test_every_change_is_one_record() -> None:
     session.set_model("n")
     for by in ("network", "memory", "network"):
         session.taint(by)
+    turn = {"turn": 1, "model": "m"}
     assert records == [
         {"set": "title", "value": "do it"},
         {"item": to_json(User("  do\n it ", 1))},
         {"item": to_json(Assistant("done", 1, 1))},
         {"set": "todos", "value": [{"text": "a", "status": "blocked", "note": "why"}]},
         {"set": "usage", "value": [1, 2, 3, 4]},
-        {"set": "spent", "value": {"model": "m", "usage": [1, 2, 3, 4], "cost": None}},
+        {"set": "spent", "value": {**turn, "usage": [1, 2, 3, 4], "cost": 0.0, "calls": [0, 0, 0]}},
         {"set": "usage", "value": [2, 2, 3, 4]},
-        {"set": "spent", "value": {"model": "m", "usage": [2, 2, 3, 4], "cost": 0.5}},
+        {"set": "spent", "value": {**turn, "usage": [1, 0, 0, 0], "cost": 0.5, "calls": [2, 1, 0]}},
         {"set": "system", "value": "You are shiro."},
         {"set": "cut", "value": [1, 2, 3]},
         {"set": "ended", "value": {"turn": 1, "outcome": "answered", "title": "do it"}},
@@ -50,6 +51,7 @@ def test_every_change_is_one_record() -> None:
         {"set": "tainted", "value": ["memory", "network"]},
     ]
     assert session.turn == 1 and Session().turn == 0
+    assert (session.usage, session.cost) == (Usage(2, 2, 3, 4), Cost(0.5, 2, 1))
 
 
 def test_the_first_prompt_is_the_title_and_stays_it() -> None:
