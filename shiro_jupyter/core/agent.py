@@ -10,18 +10,25 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from . import events
 from .calls import Calls, World
+from .compaction import Compactor, UpdateNotes
 from .context.prompt import tail_text
-from .context.prune import Pruner, shown
-from .errors import ModelMendable, OurFault, ShiroError, UserMendable
+from .errors import (
+    EndpointError,
+    EndpointRefused,
+    ModelMendable,
+    NotCompacted,
+    OurFault,
+    ShiroError,
+    UserMendable,
+)
 from .events import TurnEnded, TurnOutcome, Waiting
+from .fitting import TRIES, Fitting
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
-from .models.profiles import Profile
-from .models.room import room_for_items
 from .queue import Queue
 from .transcript import Assistant, Call, Note, User
 from .turn import LimitReached, Limits, Turn, out_of_time
@@ -47,13 +54,17 @@ class Agent(World):
     flush: Callable[[], None] = lambda: None
     surroundings: Callable[[], str] = lambda: ""
     limits: Limits = field(default_factory=Limits)
+    # Brings the session's note up to date, before a compaction.
+    update_notes: UpdateNotes | None = None
 
     def __post_init__(self) -> None:
         self._calls = Calls(self)
         self._specs = tuple(tool.spec() for tool in self.tools)
         self.queue = Queue(self.emit)
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
-        self._pruner = Pruner()
+        writes = {tool.name for tool in self.tools if tool.access == "write"}
+        self._compactor = Compactor(self.clock, self.emit, self.redacted, self.update_notes, writes)
+        self._fitting = Fitting(self.session, self._compactor)
 
     # -- what a host calls ---------------------------------------------------------------
 
@@ -69,6 +80,26 @@ class Agent(World):
             return ended
         finally:
             self.queue.done(ended)
+
+    async def compact(self, keep: str = "") -> events.Compacted:
+        """Have the model sum the conversation up, with these words of the person on what to keep;
+        from then on the summary goes out. What is asked meanwhile waits. Raises `NotCompacted`,
+        `EndpointError`."""
+        if isinstance(await self.queue.turn("/compact"), TurnEnded):
+            raise NotCompacted("it was taken off the queue")
+        try:
+            client = await self.model()
+            try:
+                done = await self._compactor.compact(
+                    self.session, client, self.session.add_usage, keep=self.redacted(keep)
+                )
+            finally:
+                await client.close()
+        finally:
+            self.queue.done(None)
+        self.emit(done)
+        self.flush()
+        return done
 
     def interrupt(self) -> None:
         """First: end the call in flight, keep the turn. Nothing in flight: end the turn. Again,
@@ -187,7 +218,35 @@ class Agent(World):
             turn=turn.number,
             step=step,
         )
-        request = self._fitted(request, client.profile, turn)
+        finished = await self._asked(client, request, turn)
+        silent = not turn.heard
+        turn.heard = False
+        turn.usage += finished.usage
+        self.emit(events.UsageReported(finished.usage))
+        self.session.append(*finished.items)
+        calls = [item for item in finished.items if isinstance(item, Call)]
+        no_answer = SILENT if silent and not calls else ""
+        if notice := ENDED_EARLY.get(finished.reason, no_answer):
+            self.emit(events.Notice(notice, "warning"))
+        return calls
+
+    async def _asked(self, client: ModelClient, request: Request, turn: Turn) -> Finished:
+        """The reply to as much of the conversation as the model takes."""
+        for attempt in range(TRIES):
+            fitted = await self._fitting.fitted(request, client, turn)
+            try:
+                finished = await self._reply(client, fitted, turn)
+            except EndpointRefused as error:
+                too_long = error.code == EndpointError.TOO_LONG and not turn.heard
+                if not (too_long and await self._fitting.less(attempt, client, turn)):
+                    raise
+            else:
+                self._fitting.counted(request, client, finished.usage)
+                return finished
+        raise OurFault("a request got smaller for ever")
+
+    async def _reply(self, client: ModelClient, request: Request, turn: Turn) -> Finished:
+        """The reply as it streams. Text that was heard is kept, however it ends."""
         heard: list[str] = []
         turn.heard = False
         finished: Finished | None = None
@@ -208,28 +267,8 @@ class Agent(World):
         except BaseException:
             # Text that the person has seen stays in the conversation; half calls do not.
             if text := "".join(heard).strip():
-                self.session.append(Assistant(text, turn.number, step))
+                self.session.append(Assistant(text, turn.number, request.step))
             raise
         if finished is None:
             raise OurFault("the model client ended without a finish")
-        turn.heard = False
-        turn.usage += finished.usage
-        self.emit(events.UsageReported(finished.usage))
-        self.session.append(*finished.items)
-        calls = [item for item in finished.items if isinstance(item, Call)]
-        silent = "" if calls or heard else SILENT
-        if notice := ENDED_EARLY.get(finished.reason, silent):
-            self.emit(events.Notice(notice, "warning"))
-        return calls
-
-    def _fitted(self, request: Request, profile: Profile, turn: Turn) -> Request:
-        """The request with as much of the conversation as the model's window takes; a client that
-        writes its own prompt chooses by itself."""
-        items = self.session.items
-        if profile.calling == "schema":
-            return request
-        before = self._pruner.size(items)
-        if self._pruner.prune(items, room_for_items(request, profile)) and not turn.pruned:
-            turn.pruned = True
-            self.emit(events.Compacted(before, self._pruner.size(items)))
-        return replace(request, items=shown(items, self._pruner.cut))
+        return finished

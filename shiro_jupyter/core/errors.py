@@ -16,6 +16,7 @@ ShiroError
 │   ├── UsageError
 │   ├── StorageError
 │   ├── TurnFailed          a turn failed where nobody could see it
+│   ├── NotCompacted        a summary would not help; nothing was changed
 │   └── EndpointError       the model server, or the way to it
 │       ├── EndpointRefused     400, 401, 403, 404, context too long
 │       ├── EndpointBusy        429, 5xx: worth another try
@@ -106,6 +107,16 @@ class StorageError(UserMendable):
 
 class TurnFailed(UserMendable):
     """A turn did not end with an answer, where nobody is there to see that."""
+
+
+class NotCompacted(UserMendable):
+    """The conversation stays as it is, since a summary could not stand for it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The conversation was not compacted: {why}; go on as it is, or begin a new one with "
+            "/clear."
+        )
 
 
 class EndpointError(UserMendable):

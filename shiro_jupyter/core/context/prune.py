@@ -14,7 +14,7 @@ from ..transcript import Call, Cut, Item, Note, Reasoning, Result
 from .render import result_text
 from .repair import without_reasoning
 from .summary import is_summary, newest, standing
-from .tokens import Vocabulary, estimate_item
+from .tokens import Measure
 
 WHOLE = Cut()
 GAIN = 0.2  # of the room: what a cut leaves free at least
@@ -51,9 +51,9 @@ class Pruner:
     """Finds the cut of a growing conversation. Each item is measured once, and no cut is tried
     twice: what comes later adds the same to all of them."""
 
-    def __init__(self, cut: Cut = WHOLE, vocabulary: Vocabulary = "qwen3") -> None:
+    def __init__(self, cut: Cut = WHOLE, measure: Measure | None = None) -> None:
         self.cut = self._tried = cut
-        self._vocabulary = vocabulary
+        self._measure = measure or Measure()
         # Of the items before each position: all whole, all with stubs for results, reasoning.
         self._whole, self._stubs, self._thought = [0], [0], [0]
         self._steps: list[int] = []  # where each begins
@@ -64,7 +64,7 @@ class Pruner:
 
     def size(self, items: Sequence[Item]) -> int:
         """Tokens of what is shown of the items, by estimate."""
-        self._measure(items)
+        self._take_in(items)
         return self._size(items, self.cut)
 
     def prune(self, items: Sequence[Item], room: int) -> bool:
@@ -106,28 +106,28 @@ class Pruner:
         total -= self._thought[reasoning] - self._thought[begin]
         if cut.turns > self._begin:
             gone = _gone(items[self._begin], items[cut.turns - 1])
-            total += estimate_item(gone, self._vocabulary)
+            total += self._measure.item(gone)
         return total
 
-    def _measure(self, items: Sequence[Item]) -> None:
+    def _take_in(self, items: Sequence[Item]) -> None:
         for at in range(len(self._whole) - 1, len(items)):
             item, before = items[at], items[at - 1] if at else None
             if before is None or _step(before) != _step(item):
                 self._steps.append(at)
             if before is None or before.turn != item.turn:
                 self._turns.append(at)
-            size = stub = estimate_item(item, self._vocabulary)
+            size = stub = self._measure.item(item)
             if isinstance(item, Call):
                 self._names[item.call_id] = item.name
             elif isinstance(item, Result) and (short := _stub(item, self._names)) is not item:
-                stub = min(size, estimate_item(short, self._vocabulary))
+                stub = min(size, self._measure.item(short))
             self._whole.append(self._whole[-1] + size)
             self._stubs.append(self._stubs[-1] + stub)
             self._thought.append(self._thought[-1] + size * isinstance(item, Reasoning))
             if is_summary(item):
                 self._begin = at + 1
                 stand = standing(items, at)
-                self._head = sum(estimate_item(each, self._vocabulary) for each in stand)
+                self._head = sum(map(self._measure.item, stand))
 
 
 def _step(item: Item) -> tuple[int, int]:

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiro_jupyter.core.context import prune
 from shiro_jupyter.core.context.prune import KEPT_STEPS, Pruner, shown
 from shiro_jupyter.core.context.render import chat_messages, response_items
-from shiro_jupyter.core.context.tokens import Vocabulary, estimate_item
+from shiro_jupyter.core.context.tokens import Measure, estimate_item
 from shiro_jupyter.core.transcript import Assistant, Call, Cut, Item, Note, Reasoning, Result, User
 from tests.support.transcripts import healthy
 
@@ -101,11 +100,11 @@ def test_each_item_is_measured_once_and_what_brought_nothing_is_not_tried_again(
 ) -> None:
     measured: list[Item] = []
 
-    def counted(item: Item, vocabulary: Vocabulary = "qwen3") -> int:
+    def counted(measure: Measure, item: Item) -> int:
         measured.append(item)
-        return estimate_item(item, vocabulary)
+        return estimate_item(item)
 
-    monkeypatch.setattr(prune, "estimate_item", counted)
+    monkeypatch.setattr(Measure, "item", counted)
     items = turn(1, 300, result="ok")  # no stub is shorter
     pruner = Pruner()
     sizes = pruner._size
