@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from .frames import TABLE_ERRORS
+
 HELD = 256_000_000  # bytes, by an estimate, of all that is held for an undo
 ITEMS = 100_000  # of a list, dict or set
 ARRAY = 1_000_000  # bytes of an array, which has to be copied
@@ -105,6 +107,13 @@ class _Outline(Contents):
 
 def contents(value: object) -> Contents | None:
     """What it holds now; None where that cannot be told cheaply."""
+    try:
+        return _contents(value)
+    except TABLE_ERRORS:  # a column of a kind of its own
+        return None
+
+
+def _contents(value: object) -> Contents | None:
     kind = type(value)
     if kind in (list, dict, set):
         items: Any = value
@@ -124,7 +133,7 @@ def contents(value: object) -> Contents | None:
 def size_of(value: Any, depth: int = DEPTH) -> int:
     """An estimate of the bytes that it holds, from its outside and a few of its items."""
     if _is_pandas(value):
-        return sum(int(block.values.nbytes) for block in value._mgr.blocks)
+        return sum(int(getattr(each.values, "nbytes", 0)) for each in value._mgr.blocks)
     if _is(value, "polars", "DataFrame") or _is(value, "polars", "Series"):
         return int(value.estimated_size())
     if (

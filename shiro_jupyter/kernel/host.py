@@ -16,6 +16,7 @@ from ..core.events import TurnEnded
 from ..views.visible import visible
 from . import commands, compat
 from . import memory_commands as memory_commands  # registers its commands
+from . import undo_commands as undo_commands  # registers its commands
 from .cell_interrupts import in_cell
 from .channel import Channel
 from .command_line import CommandLine, parse

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,6 +28,8 @@ class LiveKernel:
     main: MainThread
     pictures: Pictures
     redactor: Redactor
+    # What code runs inside, so that the names which it changes can be put back.
+    watched: Callable[[str], AbstractContextManager[None]] = lambda code: contextlib.nullcontext()
     _job: Job | None = None
 
     async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
@@ -34,6 +37,7 @@ class LiveKernel:
         cleared = owner.cleared if owner else lambda: None
         nowhere = owner is not None and owner.cell is None
         where = compat.no_cell if nowhere else contextlib.nullcontext
+        watching = self.watched(code)  # in the name of the turn at hand
         drawn: list[str] = []
 
         def shown(bundle: Any) -> None:
@@ -43,11 +47,11 @@ class LiveKernel:
         seen = shown, partial(self.redactor.stream, BATCH)
 
         def run() -> CodeResult:
-            with held(), where(self.shell):
+            with held(), where(self.shell), watching:
                 return run_on_main_sync(self.shell, code, output, cleared, *seen)
 
         async def awaited() -> CodeResult:
-            with held(), where(self.shell):
+            with held(), where(self.shell), watching:
                 return await run_on_main(self.shell, code, output, cleared, *seen)
 
         if owner:

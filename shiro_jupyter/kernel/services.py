@@ -53,6 +53,7 @@ from .person import Person
 from .pictures import Pictures
 from .session_memory import SessionMemory
 from .tools import kernel_tools, with_unknown_rules
+from .undo import Undo
 
 TICK_SECONDS = 0.1
 NO_MAIN = (
@@ -87,7 +88,15 @@ class Services:
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
         self.main, self.pictures = MainThread(self.interrupt, self._unserved), Pictures()
-        self.live = LiveKernel(shell, self.main, self.pictures, self.redactor)
+        self.undo = Undo(
+            shell.user_ns,
+            self.folders.undo_dir,
+            lambda: opened.session if (opened := self.conversation.opened) else None,
+            tell=lambda text: self.thread.call(self._notice, text),
+            busy=lambda: bool(self._turns),
+        )
+        watched = self.undo.names.watched
+        self.live = LiveKernel(shell, self.main, self.pictures, self.redactor, watched)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
         self._turns: list[Owner] = []  # the running one and those behind it
@@ -304,6 +313,7 @@ class Services:
             flush=opened.log.flush,
             redacted=self.redactor,
             words_of_others=remembered.words_of_others,
+            around=self.undo.files(session.id).around,
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
         )
 

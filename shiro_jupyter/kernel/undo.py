@@ -1,0 +1,107 @@
+"""What `/undo` works on: the turns of the session at hand, by their files, names and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import ModelMendable, UsageError
+from ..core.policy.subjects import Access
+from ..core.sessions.session import Session
+from ..core.sessions.undo import FileUndo
+from ..core.tools.base import Tool
+from ..core.transcript import Call, Result, User
+from .conversation import BUSY
+from .names_undo import NamesUndo
+
+NEVER_RAN = ("refused", "invalid_arguments", "skipped")
+# What a call did that no undo takes back; of the last two a call that fails has done nothing.
+LASTING: tuple[Access, ...] = ("shell", "kernel", "job", "memory")
+WHOLE: tuple[Access, ...] = ("job", "memory")
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """A call that ran, with what cannot be undone of it."""
+
+    access: Access
+    name: str
+    summary: str
+
+
+class Undo:
+    """`folder` says where the files of a session are kept; `session` is the one at hand."""
+
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        folder: Callable[[str], Path],
+        session: Callable[[], Session | None],
+        tell: Callable[[str], object],
+        busy: Callable[[], bool],
+    ) -> None:
+        self.names = NamesUndo(namespace, self._turn_at_hand)
+        self._folder, self._session, self._tell = folder, session, tell
+        self._busy = busy
+        self._files: dict[str, FileUndo] = {}
+        self._passed: set[tuple[str, int]] = set()  # undone, as far as that goes
+
+    def files(self, session: str) -> FileUndo:
+        if session not in self._files:
+            self._files[session] = FileUndo(self._folder(session), self._tell)
+        return self._files[session]
+
+    def turns(self, session: Session, tools: Mapping[str, Tool[Any]]) -> list[int]:
+        """Those that did something and were not undone yet, newest first. Blocks."""
+        found = {*self.files(session.id).turns(), *self.names.turns(session.id)}
+        newest = max(found, default=0)
+        for turn in {call.turn for call, _ in _lasting(session, tools)}:
+            if turn > newest and (session.id, turn) not in self._passed:
+                found.add(turn)
+        return sorted(found, reverse=True)
+
+    def refuse_in_mid_turn(self) -> None:
+        if self._busy():
+            raise UsageError(BUSY)
+
+    def passed(self, session: Session, turn: int) -> None:
+        """That turn was undone; what is left of it is not asked about again."""
+        self._passed.add((session.id, turn))
+
+    def _turn_at_hand(self) -> tuple[str, int] | None:
+        session = self._session()
+        return (session.id, session.turn) if session else None
+
+
+def prompt_of(session: Session, turn: int) -> str:
+    said = (each.text for each in session.items if isinstance(each, User) and each.turn == turn)
+    return next(said, "")
+
+
+def lasting(session: Session, turn: int, tools: Mapping[str, Tool[Any]]) -> list[Lasting]:
+    """What a turn did that stays done."""
+    return [
+        Lasting(tool.access, tool.name, _summary(call, tool))
+        for call, tool in _lasting(session, tools)
+        if call.turn == turn
+    ]
+
+
+def _lasting(session: Session, tools: Mapping[str, Tool[Any]]) -> Iterator[tuple[Call, Tool[Any]]]:
+    outcomes = {(r.turn, r.call_id): r.outcome for r in session.items if isinstance(r, Result)}
+    for call in session.items:
+        if not isinstance(call, Call) or (tool := tools.get(call.name)) is None:
+            continue
+        outcome = outcomes.get((call.turn, call.call_id), "interrupted")
+        did = outcome == "ok" if tool.access in WHOLE else outcome not in NEVER_RAN
+        if did and tool.access in LASTING:
+            yield call, tool
+
+
+def _summary(call: Call, tool: Tool[Any]) -> str:
+    try:
+        return " ".join(tool.summary(tool.parse(call.arguments)).split())
+    except ModelMendable:
+        return ""

@@ -1,0 +1,137 @@
+"""`/undo`: what a turn's own tools changed is put back; what cannot be is named. Importing this
+registers the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import UsageError
+from ..core.sessions import undo as files
+from ..core.sessions.session import Session
+from ..core.tools.base import Tool, printable
+from ..core.transcript import Note
+from ..core.workspace.paths import shown
+from ..core.workspace.project import Project
+from ..core.workspace.threads import in_thread
+from . import names_undo as names
+from .commands import Work, command
+from .services import Services
+from .undo import Lasting, lasting, prompt_of
+
+LISTED = 12  # commands and memories of a turn that are named
+WIDTH = 80  # of a prompt or a command that is named
+NOTHING = (
+    "Nothing to undo: no turn of this session has changed anything that was not put back already."
+)
+NO_SESSION = (
+    "Nothing to undo: no session has begun here. %shiro /resume goes on with an earlier one, whose "
+    "turns can be undone then."
+)
+OF_CODE = "the code that ran: what it wrote to files, sent, or changed inside other objects"
+AGAIN = "%shiro /undo once more tries again what failed."
+OF_MEMORY = "%forget takes it back, %remember records it again"
+
+
+@command("[list]")
+def undo(services: Services, rest: str) -> Work:
+    """put back what the newest turn changed: files, and names in the kernel; or list the turns"""
+    if rest not in ("", "list"):
+        raise UsageError("Say %shiro /undo for the newest turn, or %shiro /undo list.")
+
+    async def work() -> str:
+        opened = services.conversation.opened
+        if opened is None:
+            return NO_SESSION
+        session = opened.session
+        tools = {tool.name: tool for tool in services.tools(services.settings())}
+        turns = await in_thread(services.undo.turns, session, tools)
+        if rest:
+            told = [await in_thread(_outlook, services, session, turn, tools) for turn in turns]
+            return services.redactor("\n".join(told)) or NOTHING
+        services.undo.refuse_in_mid_turn()
+        if not turns:
+            return NOTHING
+        return services.redactor(await _undone(services, session, turns[0], tools))
+
+    return work()
+
+
+async def _undone(
+    services: Services, session: Session, turn: int, tools: Mapping[str, Tool[Any]]
+) -> str:
+    done = await in_thread(services.undo.files(session.id).undo, turn)
+    bound: list[names.Undone] = []
+    if services.undo.names.names((session.id, turn)):
+        bound = await services.main.run(lambda: services.undo.names.undo((session.id, turn)))
+    services.undo.passed(session, turn)
+    lines = [*_of_files(services.project, done), *_of_names(bound)]
+    if lines:
+        told = f"The person has undone turn {turn}, as far as it was still as the turn left it:"
+        session.append(Note("\n".join([told, *lines]), session.turn))
+        services.conversation.flush()
+    beyond = _beyond(lasting(session, turn, tools))
+    if beyond:
+        lines += ["Beyond undo, and done still:", *beyond]
+    if any(each.state == "failed" for each in done):
+        lines.append(AGAIN)
+    return "\n".join([f"Turn {turn} ({_prompt(session, turn)}) undone:", *lines])
+
+
+def _of_files(project: Project, done: Iterable[files.Undone]) -> list[str]:
+    return [f"  {_name(project, each.path)}: {_state(each.state, each.why)}" for each in done]
+
+
+def _of_names(done: Iterable[names.Undone]) -> list[str]:
+    """Those that are put back in one line each way; those that are not with their reason."""
+    plain = [each for each in done if not each.why]
+    lines = []
+    for state in ("restored", "removed"):
+        if found := sorted(each.name for each in plain if each.state == state):
+            lines.append(f"  {state} in the kernel: {', '.join(found)}")
+    told = [each for each in done if each.why]
+    return lines + [f"  {e.name} in the kernel: {_state(e.state, e.why)}" for e in told]
+
+
+def _state(state: str, why: str) -> str:
+    said = {"kept": "left as it is", "failed": "not restored"}.get(state, state)
+    return f"{said}; {why}" if why else said
+
+
+def _beyond(found: list[Lasting]) -> list[str]:
+    lines = [
+        f"  {each.name}: {_cut(each.summary)}"
+        + (f" ({OF_MEMORY})" if each.access == "memory" else "")
+        for each in found
+        if each.access != "kernel"
+    ]
+    if len(lines) > LISTED:
+        lines[LISTED:] = [f"  and {len(lines) - LISTED} more"]
+    if any(each.access == "kernel" for each in found):
+        lines.append(f"  {OF_CODE}")
+    return lines
+
+
+def _outlook(
+    services: Services, session: Session, turn: int, tools: Mapping[str, Tool[Any]]
+) -> str:
+    """What an undo of that turn would come to now."""
+    lines = _of_files(services.project, services.undo.files(session.id).files(turn))
+    if bound := services.undo.names.names((session.id, turn)):
+        lines.append(f"  in the kernel: {', '.join(bound)}")
+    if beyond := _beyond(lasting(session, turn, tools)):
+        lines += ["  beyond undo:", *(f"  {each}" for each in beyond)]
+    return "\n".join([f"Turn {turn} ({_prompt(session, turn)}):", *lines])
+
+
+def _prompt(session: Session, turn: int) -> str:
+    return f"“{_cut(' '.join(prompt_of(session, turn).split()))}”"
+
+
+def _name(project: Project, path: Path) -> str:
+    return printable(shown(project, path))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]}…"
