@@ -12,6 +12,7 @@ from typing import Any
 
 from . import events
 from .approvals import refusal_of
+from .context.render import said_arguments
 from .errors import ModelMendable, UserMendable
 from .events import Answer, Event, Question
 from .policy.gate import Gate
@@ -152,7 +153,7 @@ class Calls:
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:
-            begun = world.redacted(call.arguments)[:200]
+            begun = world.redacted(said_arguments(call.arguments))[:200]
             world.emit(events.ToolCalled(call.call_id, call.name, begun))
             return ToolResult("invalid_arguments", str(error))
         try:

@@ -55,7 +55,8 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call. `arguments` is a JSON object as text, exactly as the model wrote it."""
+    """A tool call. `arguments` is a JSON object as text, exactly as the model wrote it; what it
+    wrote that is none is kept as a JSON string. Empty for none."""
 
     call_id: str
     name: str

@@ -40,6 +40,22 @@ def arguments_object(arguments: str) -> str:
     return arguments if isinstance(parsed, dict) else "{}"
 
 
+def kept_arguments(said: str) -> str:
+    """What is kept of a call's arguments: the JSON object as the model wrote it. What is none, as
+    where it was cut, becomes a JSON string, which no tool takes."""
+    whole = not said.strip() or arguments_object(said) == said
+    return said if whole else json.dumps(said, ensure_ascii=False)
+
+
+def said_arguments(kept: str) -> str:
+    """The arguments as the model wrote them."""
+    try:
+        said = json.loads(kept) if kept.startswith('"') else kept
+    except ValueError:
+        return kept
+    return str(said)
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 

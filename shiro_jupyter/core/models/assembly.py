@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..context.render import kept_arguments
 from ..context.repair import is_fit_id
 from ..errors import StreamBroken
 from ..events import Usage
@@ -201,7 +202,8 @@ class ChatAssembly:
         for slot in self._slots:
             if not slot.name:
                 raise StreamBroken("The model server sent a tool call without a name; ask again.")
-            items.append(Call(slot.call_id, slot.name, slot.arguments, turn, step))
+            arguments = kept_arguments(slot.arguments)
+            items.append(Call(slot.call_id, slot.name, arguments, turn, step))
         whole: FinishReason = "calls" if self._slots else "stop"
         return Finished(tuple(items), self._usage, _REASONS.get(self._reason, whole))
 

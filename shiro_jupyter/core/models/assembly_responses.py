@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..context.render import kept_arguments
 from ..errors import StreamBroken
 from ..events import Usage
 from ..transcript import Assistant, Call, Item, Reasoning
@@ -187,7 +188,8 @@ class ResponsesAssembly:
             name = text_of(item.get("name"))
             if not name:
                 raise StreamBroken("The model server sent a tool call without a name; ask again.")
-            return [Call(output.call_id, name, output.text, turn, step, provider_id)]
+            arguments = kept_arguments(output.text)
+            return [Call(output.call_id, name, arguments, turn, step, provider_id)]
         if output.kind == "reasoning":
             text = (_content(output) or output.text).strip()
             encrypted = text_of(item.get("encrypted_content"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..context.prompt import known_text
-from ..context.render import arguments_object, chat_messages, result_text
+from ..context.render import arguments_object, chat_messages, kept_arguments, result_text
 from ..transcript import Assistant, Call, Item, Result, User
 from .assembly import Assembly, CallIds, ChatAssembly
 from .base import CallPiece, Finished, Piece, Request, TextPiece, ToolSpec, offered
@@ -361,7 +361,7 @@ class SchemaAssembly:
         items: list[Item] = [i for i in finished.items if not isinstance(i, Assistant)]
         reason = finished.reason
         if self._call_id:
-            arguments = self._reader.arguments()
+            arguments = kept_arguments(self._reader.arguments())
             items.append(Call(self._call_id, self._reader.tool, arguments, turn, step))
             reason = "calls"
         elif self._reader.shown.strip():

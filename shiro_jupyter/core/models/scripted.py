@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..context.render import kept_arguments
 from ..errors import EndpointError, EndpointRefused, SettingsError
 from ..events import Usage
 from ..transcript import Assistant, Call, Item, Reasoning, User
@@ -135,7 +136,8 @@ class ScriptedModel:
         ids = CallIds(request)
         for call in step.calls:
             call_id = ids.claim(call.call_id)
-            items.append(Call(call_id, call.name, call.text, request.turn, request.step))
+            arguments = kept_arguments(call.text)
+            items.append(Call(call_id, call.name, arguments, request.turn, request.step))
             yield CallPiece(call_id, call.name)
         if step.error:
             raise step.error

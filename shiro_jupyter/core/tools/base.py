@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ..context.render import said_arguments
 from ..context.sources import Source
 from ..context.render import said_arguments
 from ..errors import InvalidArguments, PathRefused
@@ -135,7 +136,8 @@ class Tool(ABC, Generic[P]):
     def parse(self, arguments: str) -> P:
         """The call's arguments; empty text means none. Raises `InvalidArguments`."""
         try:
-            return self.parameters.model_validate_json(arguments.strip() or "{}")
+            said = said_arguments(arguments).strip()
+            return self.parameters.model_validate_json(said or "{}")
         except ValidationError as error:
             problems = "; ".join(
                 f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}"

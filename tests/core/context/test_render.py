@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,10 @@ from shiro_jupyter.core.context.render import (
     NO_ANSWER,
     arguments_object,
     chat_messages,
+    kept_arguments,
     response_items,
     result_text,
+    said_arguments,
 )
 from shiro_jupyter.core.transcript import Assistant, Call, Item, Note, Reasoning, Result, User
 from tests.support.strict_rules import refusal
@@ -179,6 +182,16 @@ def test_what_a_result_says_without_words() -> None:
 )
 def test_arguments_that_are_no_object_go_out_as_an_empty_one(arguments: str) -> None:
     assert arguments_object(arguments) == "{}"
+
+
+@pytest.mark.parametrize(
+    "said", ["", " ", "{}", '{"a": "ü"}', '{"a": "ü', "[1]", '"{}"', '{"a": NaN}', "[" * 100_000]
+)
+def test_arguments_are_kept_as_json_and_read_back_as_they_were_said(said: str) -> None:
+    kept = kept_arguments(said)
+    assert said_arguments(kept) == said
+    assert isinstance(json.loads(kept.strip() or "{}"), dict | str)
+    assert (kept == said) == (not said.strip() or arguments_object(said) == said)
 
 
 @given(damaged)

@@ -206,10 +206,10 @@ def test_arguments_may_come_as_an_object_or_not_at_all() -> None:
     ]
 
 
-def test_cut_arguments_are_kept_as_they_are() -> None:
+def test_cut_arguments_are_kept_as_a_string_that_no_tool_takes() -> None:
     cut = [delta(part("look", '{"a": "b', index=0, id="x")), delta(finish="length")]
     _, finished = assemble(cut)
-    assert finished.items == (Call("x", "look", '{"a": "b', 3, 2),)
+    assert finished.items == (Call("x", "look", r'"{\"a\": \"b"', 3, 2),)
     assert finished.reason == "length"
 
 

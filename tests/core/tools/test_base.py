@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from shiro_jupyter.core.context.render import kept_arguments
 from shiro_jupyter.core.errors import InvalidArguments
 from shiro_jupyter.core.tools.base import bounded, printable, schema_of, sized
 from shiro_jupyter.core.tools.read_file import ReadFile
@@ -21,6 +22,13 @@ def test_arguments_that_do_not_fit_are_told_with_the_schema(arguments: str) -> N
     sentence = str(caught.value)
     assert sentence.startswith("The arguments of read_file do not fit (")
     assert json.loads(sentence.partition("The schema is ")[2].rstrip("."))["type"] == "object"
+
+
+def test_of_arguments_that_were_cut_it_is_told_where() -> None:
+    with pytest.raises(InvalidArguments, match="EOF while parsing a string"):
+        ReadFile().parse(kept_arguments('{"path": "a'))  # as they are kept where they were cut
+    with pytest.raises(InvalidArguments, match="should be an object"):
+        ReadFile().parse(kept_arguments(json.dumps('{"path": "a"}')))
 
 
 def test_empty_arguments_mean_none() -> None:
