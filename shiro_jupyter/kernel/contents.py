@@ -34,6 +34,10 @@ class Contents(ABC):
         """Whether the same was held then."""
         return type(self) is type(other) and self.are_of(other.kept)
 
+    def beyond(self, value: Any) -> int:
+        """Bytes that are held here and not by the value, which is None where it is gone."""
+        return 0
+
     def put_back(self, value: Any) -> bool:
         """Make it hold that again, for everyone who has it; whether that could be done."""
         return False
@@ -66,6 +70,9 @@ class _Array(Contents):
         alike = value.shape == self.kept.shape and value.dtype == self.kept.dtype
         return bool(alike and value.tobytes() == self.kept.tobytes())
 
+    def beyond(self, value: Any) -> int:
+        return size_of(self.kept)
+
     def put_back(self, value: Any) -> bool:
         if value.shape != self.kept.shape or value.dtype != self.kept.dtype:
             return False
@@ -85,6 +92,11 @@ class _Pandas(Contents):
         if value.ndim == 1 and value.name != self.kept.name:
             return False
         return _places(value) == _places(self.kept)
+
+    def beyond(self, value: Any) -> int:
+        there = [] if value is None else [_place(each.values) for each in value._mgr.blocks]
+        mine = (each.values for each in self.kept._mgr.blocks)
+        return sum(_octets(each) for each in mine if _place(each) not in there)
 
     def put_back(self, value: Any) -> bool:
         type(value).__init__(value, self.kept)  # in place: all names of it see it
@@ -133,7 +145,7 @@ def _contents(value: object) -> Contents | None:
 def size_of(value: Any, depth: int = DEPTH) -> int:
     """An estimate of the bytes that it holds, from its outside and a few of its items."""
     if _is_pandas(value):
-        return sum(int(getattr(each.values, "nbytes", 0)) for each in value._mgr.blocks)
+        return sum(_octets(each.values) for each in value._mgr.blocks)
     if _is(value, "polars", "DataFrame") or _is(value, "polars", "Series"):
         return int(value.estimated_size())
     if (
@@ -183,6 +195,10 @@ def _places(frame: Any) -> list[object] | None:
             return None
         found += [tuple(block.mgr_locs), place]
     return found
+
+
+def _octets(values: Any) -> int:
+    return int(getattr(values, "nbytes", 0))
 
 
 def _place(values: Any) -> object:

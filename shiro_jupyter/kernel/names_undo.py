@@ -49,19 +49,27 @@ class Undone:
 
 
 class _Left:
-    """An object as the turn left it; what is held of it is `size` bytes."""
+    """An object as the turn left it, kept alive only where it cannot be referred to otherwise."""
 
     def __init__(self, value: Any) -> None:
-        self._contents = contents(value)
+        self.contents = contents(value)
+        self._id = id(value)
+        self._value, self._octets = None, 0
         try:
             self._reference: Callable[[], Any] | None = weakref.ref(value)
-            self._value, self.size = None, size_of(value) if self._contents else 0
-        except TypeError:  # a list, a number: it is held
+        except TypeError:  # a list, a number
             self._reference = None
-            self._value, self.size = value, size_of(value)
-        self._id = id(value)
-        if self.size > HELD:
-            self.forget()
+            self._value, self._octets = value, size_of(value)
+
+    @property
+    def value(self) -> Any:
+        """None where it is gone."""
+        return self._reference() if self._reference else self._value
+
+    @property
+    def size(self) -> int:
+        """Bytes that are held by this alone, as far as is known."""
+        return self._octets + (self.contents.beyond(self.value) if self.contents else 0)
 
     def is_(self, value: Any) -> bool:
         if self._reference is not None:
@@ -71,10 +79,10 @@ class _Left:
 
     def is_changed(self, value: Any) -> bool:
         """Whether that object is known to hold something else by now."""
-        return self._contents is not None and not self._contents.are_of(value)
+        return self.contents is not None and not self.contents.are_of(value)
 
     def forget(self) -> None:
-        self._value, self._contents, self.size = None, None, 0
+        self._value, self.contents, self._octets = None, None, 0
 
 
 @dataclass
@@ -90,13 +98,16 @@ class _Bound:
 
 @dataclass
 class _Filled:
-    """An object that was changed in place, by a name of it: what it held before, and after."""
+    """An object that was changed in place, by a name of it; and what it held before."""
 
     name: str
-    value: Any
     before: Contents | None
-    after: Contents | None
-    size: int
+    left: _Left
+    earlier: bool = False
+
+    @property
+    def size(self) -> int:
+        return self.left.size + (self.before.beyond(self.left.value) if self.before else 0)
 
 
 @dataclass
@@ -108,8 +119,8 @@ class _Changes:
         """Hold no more bytes than that; the room that is left."""
         for filled in self.filled.values():
             if filled.size > room:
-                filled.value = filled.before = filled.after = None
-                filled.size = 0
+                filled.before = None
+                filled.left.forget()
             room -= filled.size
         for bound in self.bound.values():
             if bound.size > room:
@@ -197,15 +208,16 @@ class NamesUndo:
     # -- putting back ------------------------------------------------------------------------
 
     def _refill(self, filled: _Filled, bound: Collection[str]) -> Undone:
-        if filled.before is None or filled.after is None:
-            return Undone(filled.name, "kept", LARGE)
-        if filled.name not in bound and self._namespace.get(filled.name) is not filled.value:
-            return Undone(filled.name, "kept", SINCE)
-        if not filled.after.are_of(filled.value):
-            return Undone(filled.name, "kept", INSIDE)
-        if filled.before.put_back(filled.value):
-            return Undone(filled.name, "restored")
-        return Undone(filled.name, "kept", BEYOND)
+        name, value = filled.name, filled.left.value
+        if filled.before is None:
+            return Undone(name, "kept", LARGE)
+        if value is None or (name not in bound and self._namespace.get(name) is not value):
+            return Undone(name, "kept", SINCE)
+        if filled.left.is_changed(value):
+            return Undone(name, "kept", INSIDE)
+        if filled.before.put_back(value):
+            return Undone(name, "restored", EARLIER if filled.earlier else "")
+        return Undone(name, "kept", BEYOND)
 
     def _rebind(self, bound: _Bound) -> Undone:
         name, namespace = bound.name, self._namespace
@@ -240,9 +252,10 @@ def _bind(changes: _Changes, name: str, old: Any, new: Any) -> None:
 def _fill(changes: _Changes, name: str, value: Any, inside: Contents) -> None:
     if any(each.left.is_(value) for each in changes.bound.values()):
         return  # the turn made it: it goes as a whole
-    now, known = contents(value), changes.filled.get(id(value))
-    if known is None:
-        changes.filled[id(value)] = _Filled(name, value, inside, now, 2 * size_of(value))
-    elif known.after and now and not known.after.are(now):  # not told by another name of it
-        known.before = known.before if known.after.are(inside) else inside
-        known.after = now
+    known = changes.filled.get(id(value))
+    if known is None or not known.left.is_(value):
+        changes.filled[id(value)] = _Filled(name, inside, _Left(value))
+    elif known.left.is_changed(value):  # and not told by another name of it
+        if not (known.left.contents and known.left.contents.are(inside)):
+            known.before, known.earlier = inside, True
+        known.left = _Left(value)

@@ -89,12 +89,14 @@ def test_a_name_bound_to_none_since_is_not_taken_for_one_that_is_gone() -> None:
 
 def test_what_the_person_does_between_two_calls_of_a_turn_stays() -> None:
     """In the background a turn runs while cells do."""
-    bench = Bench(x=1)
-    bench.run("x = 2")
+    bench = Bench(x=1, items=[1])
+    bench.run("x = 2; items.append(2)")
     bench.names["x"] = "mine"
-    bench.run("x = x + '!'")
-    assert bench.undone() == {"x": ("restored", names_undo.EARLIER)}
-    assert bench.names == {"x": "mine"}
+    bench.names["items"].append("mine")
+    bench.run("x = x + '!'; items.append(3)")
+    done = bench.undone()
+    assert done == dict.fromkeys(("x", "items"), ("restored", names_undo.EARLIER))
+    assert bench.names == {"x": "mine", "items": [1, 2, "mine"]}
 
 
 def test_a_frame_changed_in_place_is_put_back_for_all_its_names() -> None:
@@ -172,6 +174,22 @@ def test_no_more_is_held_than_the_bound_and_the_newest_first(
         "large": ("kept", names_undo.LARGE),
         "small": ("restored", ""),
     }
+
+
+def test_what_a_frame_shares_with_what_is_held_of_it_counts_as_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Until one of them is changed: a frame near the bound is put back, too."""
+    monkeypatch.setattr(names_undo, "HELD", 1_000_000)
+    bench = Bench(df=pd.DataFrame({"a": np.zeros(120_000)}))
+    bench.run("df['b'] = 1.0")
+    bench.turn = ("s", 2)
+    bench.run("df.loc[0, 'a'] = 2.0")
+    assert bench.undone(2) == {"df": ("restored", "")}
+    bench.turn = ("s", 3)
+    bench.run("df.loc[0, 'a'] = 3.0; other = 1")
+    bench.run("df.loc[0, 'b'] = 3.0; df.loc[1, 'a'] = 4.0")
+    assert bench.undone(3) == {"df": ("kept", names_undo.LARGE), "other": ("removed", "")}
 
 
 def test_what_was_undone_or_is_old_is_held_no_longer() -> None:
