@@ -9,12 +9,14 @@ from ..core.agent import Agent
 from ..core.errors import UsageError
 from ..core.events import Event
 from ..core.sessions import catalogue
+from ..core.sessions.fork import fork
 from ..core.sessions.log import Opened, load_session, open_session
 from ..core.sessions.session import Session
 from ..core.settings import Loaded
 from ..core.workspace.clock import Clock
 from ..core.workspace.project import Project
 
+NONE = "This session has not begun yet: ask something first."
 BUSY = "A turn is running: wait for it, or end it with %shiro /stop."
 
 
@@ -47,6 +49,13 @@ class Conversation:
             self.agent = self._made(self.opened, loaded, prompt)
         return self.agent
 
+    def at_rest(self, loaded: Loaded) -> Agent:
+        """The agent of the session at hand, while no turn runs. Raises `UsageError`."""
+        self._refuse_busy()
+        if self.opened is None:
+            raise UsageError(NONE)
+        return self.agent_for(loaded, self.opened.session.title)
+
     def heard(self, event: Event) -> None:
         """Every event passes here: some must not be lost."""
         if self.opened:
@@ -70,6 +79,17 @@ class Conversation:
         path = self._path(which)
         if self.opened and self.opened.log.path == path:
             return self.opened.session
+        return await self._open(path)
+
+    async def fork(self, turn: int | None) -> Session:
+        """Go on in a copy of the session at hand, of all of it or up to the end of a turn."""
+        self._refuse_busy()
+        if self.opened is None:
+            raise UsageError(NONE)
+        self.opened.log.flush()
+        return await self._open(fork(self.opened.log.path, self._clock.now(), turn=turn))
+
+    async def _open(self, path: Path) -> Session:
         opened = load_session(path, clock=self._clock, tell=self._tell, redacted=self._redacted)
         await self.switch(opened)
         for notice in opened.notices:

@@ -14,7 +14,7 @@ from ..core.memory.index import fold
 from ..core.memory.store import Memory
 from ..core.memory.topics import Topic
 from ..core.notes.note import fenced
-from ..core.sessions.log import read_log
+from ..core.sessions.records import read_log
 from ..views.document import Block, Line, Table
 from ..views.visible import visible
 from .commands import Outcome, Prompt, ask_in_a_cell, command

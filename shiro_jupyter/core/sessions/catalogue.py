@@ -97,13 +97,18 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
     return {each: each[:length].rstrip("-") for each in ids}
 
 
+def short_id(path: Path) -> str:
+    """The shortest beginning of a session's id that none beside it has."""
+    return short_ids([path.stem, *(each.stem for each in path.parent.glob("*.jsonl"))])[path.stem]
+
+
 def delete(path: Path, *also: Path) -> None:
     """Delete a session for good: its file, and the folders of `also` that belong to it. Raises
     `UsageError` for one that is open, `StorageError` for one that cannot be deleted."""
     lease = Lease(path)
     if not lease.take():
         raise UsageError(
-            f"Session {path.stem[:SHORTEST_ID]} is open: /clear there, or end that kernel, and "
+            f"Session {short_id(path)} is open: /clear there, or end that kernel, and "
             "delete it then."
         )
     try:

@@ -25,8 +25,7 @@ from ..workspace.project import Project
 from .fork import fork
 from .found import notices_of
 from .lease import Lease
-from .records import FORMAT, line_of, restored, stamp
-from .records import read_log as read_log
+from .records import FORMAT, line_of, read_log, restored, stamp
 from .session import Record, Session, new_id
 
 BATCH_SECONDS = 0.4
@@ -99,6 +98,10 @@ class SessionLog:
                 self._failing = False
         for sentence in said:
             self.tell(sentence)
+
+    @property
+    def unsaved(self) -> bool:
+        return bool(self._pending)
 
     def renew(self) -> None:
         """Keep the session ours while nothing is written; call it every `RENEW_SECONDS`. That it

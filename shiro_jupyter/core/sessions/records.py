@@ -145,8 +145,8 @@ def _apply(record: Record, session: Session) -> None:
             session.todos = todos.restore(value)
         case "usage", [int(), int(), int(), int()]:
             session.usage = Usage(*value)
-        case "spent", {"turn": int(turn), "model": str(model), **more}:
-            _spent(session, turn, model, more)
+        case "spent", _:
+            _spent(session, value)
         case "system", str():
             session.system = value
         case "cut", [int(), int(), int()] if min(value) >= 0:
@@ -157,9 +157,11 @@ def _apply(record: Record, session: Session) -> None:
             session.ended = turn
 
 
-def _spent(session: Session, turn: int, model: str, stored: Record) -> None:
+def _spent(session: Session, stored: object) -> None:
     match stored:
         case {
+            "turn": int(turn),
+            "model": str(model),
             "usage": [int(), int(), int(), int()] as usage,
             "cost": int() | float() as dollars,
             "calls": [int(), int(), int()] as calls,
