@@ -17,10 +17,11 @@ from .context.render import arguments_object, result_text
 from .context.summary import last_prompts
 from .context.tokens import estimate, estimate_item
 from .errors import EndpointError, EndpointRefused, NotCompacted, ShiroError
-from .events import Compacted, Event, Notice, Usage
+from .events import Compacted, Event, NotesChanged, Notice, Usage
 from .models import lone
 from .models.base import ModelClient, Request
 from .models.room import room_for_items
+from .notes.budget import Ask
 from .sessions.session import Session
 from .transcript import Assistant, Call, Cut, Item, Note, Reasoning, Result, Summary, User
 from .workspace.clock import Clock
@@ -73,8 +74,8 @@ FACTS = "## What the person said, word for word"
 ENDED = "[What the person said last follows as it was. That turn has ended.]"
 AT_WORK = "[What the person said last follows as it was. You are at work on it: go on from there.]"
 
-Ask = Callable[[str], Awaitable[str]]  # an instruction about the conversation, and the reply
-UpdateNotes = Callable[[Ask], Awaitable[Sequence[str]]]
+# The id of the note that was updated, empty where there was nothing new; and sentences to tell.
+UpdateNotes = Callable[[Ask], Awaitable[tuple[str, Sequence[str]]]]
 
 
 @dataclass(frozen=True)
@@ -156,13 +157,16 @@ class Compactor:
         """The note of the session, as far as that goes."""
         if self.update_notes is None:
             return
+        note_id = ""
         try:
-            said = await self.update_notes(ask)
+            note_id, said = await self.update_notes(ask)
         except ShiroError as error:
             said = (f"The session's note was not brought up to date: {error}",)
         except Exception as error:
             log.exception("updating the note failed")
             said = (f"The session's note was not brought up to date: {error!r}",)
+        if note_id:
+            self.emit(NotesChanged(note_id))
         for sentence in said:
             self.emit(Notice(sentence))
 

@@ -15,6 +15,7 @@ from ..core.errors import SettingsError, ShiroError, TurnFailed, UsageError
 from ..core.events import TurnEnded
 from ..views.visible import visible
 from . import commands, compat
+from . import context_commands as context_commands  # registers its commands
 from . import memory_commands as memory_commands  # registers its commands
 from . import undo_commands as undo_commands  # registers its commands
 from .cell_interrupts import in_cell

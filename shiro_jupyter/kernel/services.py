@@ -261,7 +261,7 @@ class Services:
         owner = CURRENT.get()
         if owner and isinstance(event, TurnStarted):
             owner.started = True
-            self._hold(owner.loaded)
+            self.hold(owner.loaded)
             owner.unsubscribe = self.feed.subscribe(owner)
         if owner and isinstance(event, TurnEnded):
             self._record(owner, event)
@@ -315,6 +315,7 @@ class Services:
             words_of_others=remembered.words_of_others,
             around=self.undo.files(session.id).around,
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
+            update_notes=remembered.refreshed,
         )
 
     async def answer(self, prompt: str) -> str:
@@ -329,7 +330,7 @@ class Services:
         opened.session.set_model(client.profile.model)
         return client
 
-    def _hold(self, loaded: Loaded) -> None:
+    def hold(self, loaded: Loaded) -> None:
         """These settings are in force from this turn on."""
         self._in_force, settings = loaded, loaded.settings
         self.gate.mode, self.gate.yolo = settings.mode, settings.yolo

@@ -17,6 +17,7 @@ from ..core.memory.since import gone, replaced
 from ..core.memory.stale import Files
 from ..core.memory.store import SCOPES, Memory
 from ..core.notes.budget import Ask
+from ..core.notes.refresh import refreshed
 from ..core.notes.store import Notes
 from ..core.sessions.running import Running
 from ..core.sessions.session import Session
@@ -126,6 +127,10 @@ class SessionMemory:
         if _NOTES.search(text) and self._notes_of_others():
             found.append(TAINT_BY_NOTES)
         return found
+
+    async def refreshed(self, ask: Ask) -> tuple[str, Sequence[str]]:
+        """Have the session's note say what is new, before the conversation is compacted."""
+        return await refreshed(self.notes, ask, self._session.title)
 
     def end(self) -> None:
         """The kernel ends, and leaves the notes of its sessions to others. Until then a session

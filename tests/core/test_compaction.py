@@ -12,7 +12,6 @@ from shiro_jupyter.core.compaction import (
     HEADINGS,
     SAID,
     SAID_MOST,
-    Ask,
     Compactor,
     files_named,
     shortened,
@@ -29,9 +28,10 @@ from shiro_jupyter.core.errors import (
     NotCompacted,
     NoteRefused,
 )
-from shiro_jupyter.core.events import Compacted, Event, Notice, Usage
+from shiro_jupyter.core.events import Compacted, Event, NotesChanged, Notice, Usage
 from shiro_jupyter.core.models.profiles import Profile
 from shiro_jupyter.core.models.scripted import ScriptedModel, Step
+from shiro_jupyter.core.notes.budget import Ask
 from shiro_jupyter.core.policy.secrets import redact
 from shiro_jupyter.core.sessions.session import Session
 from shiro_jupyter.core.transcript import Assistant, Call, Cut, Item, Result, Summary, User
@@ -220,16 +220,16 @@ def test_what_breaks_off_changes_nothing(error: BaseException) -> None:
 
 
 def test_the_note_is_brought_up_to_date_before_the_summary_is_written() -> None:
-    async def noted(ask: Ask) -> Sequence[str]:
+    async def noted(ask: Ask) -> tuple[str, Sequence[str]]:
         assert await ask("Update the note.") == "## Worklog\n✓ read"
-        return ("Git would take the notes.",)
+        return "0000abcd", ("Git would take the notes.",)
 
     made = Compacting(session_of(), Step("## Worklog\n✓ read"), Step(SUMMED))
     made.run(update_notes=noted)
     first, second = made.prompts
     shared = first[: first.index("Update the note.")]
     assert second.startswith(shared) and "question 1" in shared  # read once by the server
-    assert made.events == [Notice("Git would take the notes.")]
+    assert made.events == [NotesChanged("0000abcd"), Notice("Git would take the notes.")]
     assert len(made.used) == 2
 
 
@@ -237,7 +237,7 @@ def test_the_note_is_brought_up_to_date_before_the_summary_is_written() -> None:
     "error", [NoteRefused("a secret"), EndpointUnreachable("No API answers."), ValueError("odd")]
 )
 def test_a_note_that_cannot_be_updated_is_told_and_stops_nothing(error: Exception) -> None:
-    async def noted(ask: Ask) -> Sequence[str]:
+    async def noted(ask: Ask) -> tuple[str, Sequence[str]]:
         raise error
 
     made = Compacting(session_of(), Step(SUMMED)).run(update_notes=noted)

@@ -25,10 +25,11 @@ STUB = "[{size:,} characters, no longer shown; call {name} again if you need the
 def shown(items: Sequence[Item], cut: Cut) -> tuple[Item, ...]:
     """The items that go out. What is appended later only extends them, until a summary comes."""
     at = newest(items)
-    begin = max(at + 1, cut.turns)
+    turns = min(cut.turns, len(items))  # of a file that lost some, or of a fork, there are fewer
+    begin = max(at + 1, turns)
     head = list(standing(items, at))
-    if cut.turns > at + 1:
-        head.append(_gone(items[at + 1], items[cut.turns - 1]))
+    if turns > at + 1:
+        head.append(_gone(items[at + 1], items[turns - 1]))
     names: dict[str, str] = {}
     rest: list[Item] = []
     for place, item in enumerate(items[begin:], start=begin):
@@ -99,13 +100,14 @@ class Pruner:
             yield replace(self._tried, **{what: place})
 
     def _size(self, items: Sequence[Item], cut: Cut) -> int:
-        end, begin = len(self._whole) - 1, max(self._begin, cut.turns)
-        results, reasoning = max(begin, cut.results), max(begin, cut.reasoning)
+        end = len(self._whole) - 1
+        begin = min(max(self._begin, cut.turns), end)
+        results, reasoning = (min(max(begin, at), end) for at in (cut.results, cut.reasoning))
         total = self._head + self._stubs[results] - self._stubs[begin]
         total += self._whole[end] - self._whole[results]
         total -= self._thought[reasoning] - self._thought[begin]
-        if cut.turns > self._begin:
-            gone = _gone(items[self._begin], items[cut.turns - 1])
+        if begin > self._begin:
+            gone = _gone(items[self._begin], items[begin - 1])
             total += self._measure.item(gone)
         return total
 

@@ -129,6 +129,17 @@ def test_the_name_in_a_stub_is_that_of_the_call_before_it() -> None:
     assert shown(turn(1, 1), Cut(results=3))[2] == first
 
 
+def test_a_cut_of_more_items_than_there_are_leaves_the_line_that_says_so() -> None:
+    items = turn(1)
+    beyond = Cut(turns=50, results=60, reasoning=70)
+    out = shown(items, beyond)
+    assert out == (Note("[Turn 1 is no longer shown.]", 1),)
+    pruner = Pruner(beyond)
+    assert pruner.size(items) == size(out)
+    more = [*items, *turn(2)]
+    assert pruner.size(more) == size(shown(more, beyond)) and not pruner.prune(more, 1)
+
+
 @given(healthy(), healthy(), st.integers(1, 400))
 def test_a_cut_only_moves_on_and_what_comes_later_extends_what_was_sent(
     before: list[Item], after: list[Item], room: int
