@@ -16,9 +16,11 @@ from . import events
 from .calls import Calls, World
 from .compaction import Compactor, UpdateNotes
 from .context.prompt import tail_text
+from .cost import Ledger, Meter
 from .errors import (
     EndpointError,
     EndpointRefused,
+    LimitReached,
     ModelMendable,
     NotCompacted,
     OurFault,
@@ -30,12 +32,13 @@ from .fitting import TRIES, Fitting
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
 from .queue import Queue
-from .transcript import Assistant, Call, Note, User
-from .turn import LimitReached, Limits, Turn, out_of_time
+from .transcript import Assistant, Call, Item, Note, User
+from .turn import Limits, Turn, out_of_time
 from .workspace.threads import settled
 
 log = logging.getLogger("shiro")
 
+NEXT_PROMPT = "(your next prompt)"
 # What the person is told of a reply that is no whole answer.
 SILENT = "The model gave no answer; ask again in other words."
 ENDED_EARLY = {
@@ -54,6 +57,7 @@ class Agent(World):
     flush: Callable[[], None] = lambda: None
     surroundings: Callable[[], str] = lambda: ""
     limits: Limits = field(default_factory=Limits)
+    ledger: Ledger | None = None  # of the day
     # Brings the session's note up to date, before a compaction.
     update_notes: UpdateNotes | None = None
 
@@ -64,7 +68,16 @@ class Agent(World):
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
         writes = {tool.name for tool in self.tools if tool.access == "write"}
         self._compactor = Compactor(self.clock, self.emit, self.redacted, self.update_notes, writes)
-        self._fitting = Fitting(self.session, self._compactor)
+        sources = {tool.name: tool.source() for tool in self.tools}
+        self.meter = Meter(
+            self.session,
+            self.clock,
+            self.emit,
+            self.ledger,
+            source_of=lambda name: sources.get(name, "history"),
+            limits=lambda: self.limits,
+        )
+        self._fitting = Fitting(self.session, self._compactor, self.meter.measure)
 
     # -- what a host calls ---------------------------------------------------------------
 
@@ -84,22 +97,31 @@ class Agent(World):
     async def compact(self, keep: str = "") -> events.Compacted:
         """Have the model sum the conversation up, with these words of the person on what to keep;
         from then on the summary goes out. What is asked meanwhile waits. Raises `NotCompacted`,
-        `EndpointError`."""
+        `EndpointError`, `LimitReached`."""
         if isinstance(await self.queue.turn("/compact"), TurnEnded):
             raise NotCompacted("it was taken off the queue")
         try:
-            client = await self.model()
+            client = self.meter.metered(await self.model())
             try:
                 done = await self._compactor.compact(
-                    self.session, client, self.session.add_usage, keep=self.redacted(keep)
+                    self.session, client, lambda usage: None, keep=self.redacted(keep)
                 )
             finally:
+                self.meter.settle()
                 await client.close()
         finally:
             self.queue.done(None)
         self.emit(done)
         self.flush()
         return done
+
+    def next_request(self, client: ModelClient) -> Request:
+        """What goes out next, to this client: while no turn runs, with a prompt still to come."""
+        turn, items = self.session.turn, list(self.session.items)
+        if self._turn is None:
+            turn += 1
+            items.append(User(NEXT_PROMPT, turn))
+        return self._fitting.as_it_is(self._request(turn, 1, *items), client)
 
     def interrupt(self) -> None:
         """First: end the call in flight, keep the turn. Nothing in flight: end the turn. Again,
@@ -145,9 +167,10 @@ class Agent(World):
                 f"The answer broke off: {reason}" if reason else "The person interrupted the turn."
             )
             self.session.append(Note(who, turn.number))
-        self.session.add_usage(turn.usage)
+        cost = self.meter.settle().known
         seconds = self.clock.monotonic() - turn.started - self._calls.waited
-        ended = TurnEnded(turn.number, outcome, reason, turn.usage, seconds)
+        whole = self.session.cost.known
+        ended = TurnEnded(turn.number, outcome, reason, turn.usage, seconds, cost, whole)
         self.emit(ended)
         self.flush()
         return ended
@@ -176,7 +199,7 @@ class Agent(World):
         return outcome, reason
 
     async def _steps(self, turn: Turn) -> None:
-        client = await self.model()  # which may ask the person
+        client = self.meter.metered(await self.model())  # which may ask the person
         turn.uncounted = self.clock.monotonic() - turn.started
         try:
             for step in range(1, self.limits.steps + 1):
@@ -185,6 +208,7 @@ class Agent(World):
                 self.emit(events.StepStarted(step))
                 try:
                     async with asyncio.timeout(left) as deadline:  # a reply may never end
+                        turn.deadline = deadline
                         calls = await self._step(client, turn, step)
                 except TimeoutError as error:
                     if deadline.expired():
@@ -209,15 +233,7 @@ class Agent(World):
 
     async def _step(self, client: ModelClient, turn: Turn, step: int) -> list[Call]:
         """One model call: its items are appended; its calls are returned."""
-        tail = tail_text(self.session.todos, self.clock.now(), self.surroundings())
-        request = Request(
-            system=self.redacted(self.system()),
-            tools=self._specs,
-            items=tuple(self.session.items),
-            tail=self.redacted(tail),
-            turn=turn.number,
-            step=step,
-        )
+        request = self._request(turn.number, step, *self.session.items)
         finished = await self._asked(client, request, turn)
         silent = not turn.heard
         turn.heard = False
@@ -230,10 +246,20 @@ class Agent(World):
             self.emit(events.Notice(notice, "warning"))
         return calls
 
+    def _request(self, turn: int, step: int, *items: Item) -> Request:
+        tail = tail_text(self.session.todos, self.clock.now(), self.surroundings())
+        system = self.redacted(self.system())
+        return Request(system, self._specs, items, self.redacted(tail), turn, step)
+
     async def _asked(self, client: ModelClient, request: Request, turn: Turn) -> Finished:
         """The reply to as much of the conversation as the model takes."""
         for attempt in range(TRIES):
             fitted = await self._fitting.fitted(request, client, turn)
+            await self.meter.allow(
+                fitted,
+                client.profile,
+                lambda question: turn.undisturbed(self._calls.ask(question), self.clock),
+            )
             try:
                 finished = await self._reply(client, fitted, turn)
             except EndpointRefused as error:

@@ -148,7 +148,7 @@ class Calls:
         denies = world.gate.denies_reading
         keeping = partial(world.around, call.turn)
         context = ToolContext(
-            call.call_id, *around, output, self._ask, may_read, denies, around=keeping
+            call.call_id, *around, output, self.ask, may_read, denies, around=keeping
         )
         try:
             parameters = tool.parse(call.arguments)
@@ -174,7 +174,8 @@ class Calls:
             broke = f"{tool.name} broke: {type(error).__name__}: {error}"
             return ToolResult("failed", bounded(broke))
 
-    async def _ask(self, question: Question) -> Answer | None:
+    async def ask(self, question: Question) -> Answer | None:
+        """The person's answer; how long they take is kept."""
         asked = self._world.clock.monotonic()
         try:
             return await self._world.ask(question)

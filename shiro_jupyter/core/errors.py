@@ -17,6 +17,7 @@ ShiroError
 │   ├── StorageError
 │   ├── TurnFailed          a turn failed where nobody could see it
 │   ├── NotCompacted        a summary would not help; nothing was changed
+│   ├── LimitReached        a bound on what a turn may take; it ends there
 │   └── EndpointError       the model server, or the way to it
 │       ├── EndpointRefused     400, 401, 403, 404, context too long
 │       ├── EndpointBusy        429, 5xx: worth another try
@@ -117,6 +118,10 @@ class NotCompacted(UserMendable):
             f"The conversation was not compacted: {why}; go on as it is, or begin a new one with "
             "/clear."
         )
+
+
+class LimitReached(UserMendable):
+    """A bound on what a turn, a session or a day may take: the turn stops here, with its reason."""
 
 
 class EndpointError(UserMendable):

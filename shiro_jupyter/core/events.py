@@ -63,6 +63,13 @@ class Cost:
 NO_COST = Cost()
 
 
+def dollars(amount: float) -> str:
+    """`$1.25`, `$0.0031`: what is small keeps its digits, what is not nothing is not shown so."""
+    if 0 < amount < 0.00005:
+        return "under $0.0001"
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
 @dataclass(frozen=True)
 class Question:
     """Something only the person can settle: an approval, or a question of the model's.
@@ -243,7 +250,7 @@ class Notice:
 class TurnEnded:
     """The one terminal event. `reason` is a whole sentence with the next step, or empty.
 
-    `cost` is in US dollars, None where the price is not known.
+    `cost` and `session_cost` are in US dollars, None where not all prices are known.
     """
 
     turn: int
@@ -252,6 +259,7 @@ class TurnEnded:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     cost: float | None = None
+    session_cost: float | None = None
 
 
 Event = (

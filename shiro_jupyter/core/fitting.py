@@ -22,10 +22,10 @@ TRIES = 3  # to send what an endpoint finds too long: as it fits by estimate, pr
 class Fitting:
     """Of one session: what goes out is settled by its items and its cut alone."""
 
-    def __init__(self, session: Session, compactor: Compactor) -> None:
+    def __init__(self, session: Session, compactor: Compactor, measure: Measure) -> None:
         self._session, self._compactor = session, compactor
         self._emit = compactor.emit
-        self._measure = Measure()
+        self._measure = measure
         self._pruner = Pruner(Cut(*session.cut), self._measure)
         self._most: dict[str, int] = {}  # tokens, by model, since the endpoint took no more
         # When a compaction was tried last: how much the person had said and tools had given, and
@@ -45,6 +45,12 @@ class Fitting:
                 await self._compact(client, turn)
             self._tell(before, turn)
         return replace(request, items=shown(self._session.items, self._pruner.cut))
+
+    def as_it_is(self, request: Request, client: ModelClient) -> Request:
+        """What goes out of the request as things stand, with nothing done about its size."""
+        if client.profile.calling == "schema":
+            return request
+        return replace(request, items=shown(request.items, self._pruner.cut))
 
     def counted(self, request: Request, client: ModelClient, usage: Usage) -> None:
         """What the provider counted of the request as it was fitted last: later estimates go by

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from .errors import LimitReached
 from .events import Usage
 from .tools.base import Tool, ToolResult
 from .transcript import Call, Outcome
+from .workspace.clock import Clock
+
+T = TypeVar("T")
 
 # The same call with the same result: how often until the model is told, and until the turn ends.
 NUDGED, STOPPED = 3, 5
@@ -28,10 +33,6 @@ class Limits:
     cost: float = 0.0
     cost_day: float = 0.0
     ask_above: int = 0
-
-
-class LimitReached(Exception):
-    """A typed outcome, not an error: the turn stops here, with its reason."""
 
 
 def out_of_time(spent: float) -> LimitReached:
@@ -91,6 +92,7 @@ class Turn:
     heard: bool = False  # text of the step at hand has been shown
     pruned: bool = False  # the person has been told
     uncounted: float = 0.0  # seconds spent in tools and waiting for the person
+    deadline: asyncio.Timeout | None = None  # of the step at hand
 
     def time_left(self, limits: Limits, now: float) -> float:
         """Seconds of model time, more than none. Raises `LimitReached`."""
@@ -98,6 +100,20 @@ class Turn:
         if spent >= limits.seconds:
             raise out_of_time(spent)
         return limits.seconds - spent
+
+    async def undisturbed(self, ask: Awaitable[T], clock: Clock) -> T:
+        """What the person answers in mid-step: the time that they take is not the model's."""
+        loop, asked = asyncio.get_running_loop(), clock.monotonic()
+        until = self.deadline.when() if self.deadline else None
+        left = until - loop.time() if until is not None else 0.0
+        if self.deadline:
+            self.deadline.reschedule(None)
+        try:
+            return await ask
+        finally:
+            self.uncounted += clock.monotonic() - asked
+            if self.deadline and until is not None:
+                self.deadline.reschedule(loop.time() + left)
 
     def check_malformed(self, limits: Limits, outcomes: Sequence[Outcome]) -> None:
         """A reply is malformed where none of its calls could be understood."""

@@ -15,6 +15,16 @@ Source = Literal[
     "instructions", "memory", "tools", "kernel", "files", "commands", "history", "turn"
 ]
 SOURCES: tuple[Source, ...] = get_args(Source)
+SAID: dict[Source, str] = {
+    "instructions": "instructions",
+    "memory": "memory, notes, tasks",
+    "tools": "tools",
+    "kernel": "notebook and kernel",
+    "files": "files",
+    "commands": "commands",
+    "history": "earlier turns",
+    "turn": "this turn",
+}
 
 
 def sources(

@@ -103,6 +103,10 @@ class ModelClient(Protocol):
     @property
     def profile(self) -> Profile: ...
 
+    def body(self, request: Request) -> dict[str, Any]:
+        """What goes out for this step, as JSON; the key is in a header."""
+        ...
+
     def stream(self, request: Request) -> AsyncIterator[Piece]:
         """The pieces of one step, `Finished` last; raises `EndpointError` instead of it."""
         ...

@@ -61,7 +61,7 @@ class ChatClient:
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         assembly = self._calling.assembly(request)
-        stream = self._wire.stream("/chat/completions", self._body(request), assembly)
+        stream = self._wire.stream("/chat/completions", self.body(request), assembly)
         async with aclosing(stream) as pieces:
             async for piece in pieces:
                 yield piece
@@ -69,7 +69,7 @@ class ChatClient:
     async def close(self) -> None:
         await self._wire.close()
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> dict[str, Any]:
         profile = self.profile
         body: dict[str, Any] = {
             "model": profile.model,

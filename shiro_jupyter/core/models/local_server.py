@@ -284,6 +284,10 @@ class LocalClient:
         self._endpoint: Endpoint | None = None
         self._client: ModelClient | None = None
 
+    def body(self, request: Request) -> dict[str, Any]:
+        endpoint = Endpoint(self.profile.base_url)  # it need not run for that
+        return (self._client or client_for(endpoint, self.profile)).body(request)
+
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         endpoint = await self._server.endpoint(self._file, self._tell)
         if self._client is None or endpoint != self._endpoint:

@@ -62,9 +62,9 @@ class ResponsesClient:
 
     def _once(self, request: Request) -> AsyncGenerator[Piece, None]:
         assembly = ResponsesAssembly(request, self._origin)
-        return self._wire.stream("/responses", self._body(request), assembly)
+        return self._wire.stream("/responses", self.body(request), assembly)
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.profile.model,
             "input": response_items(request.items, request.tail, origin=self._origin),

@@ -20,6 +20,7 @@ from ..events import Usage
 from ..transcript import Assistant, Call, Item, Reasoning, User
 from .assembly import CallIds
 from .base import CallPiece, Finished, FinishReason, Piece, ReasoningPiece, Request, TextPiece
+from .chat import NativeCalling
 from .profiles import Profile
 
 PREFIX = "scripted:"
@@ -114,6 +115,10 @@ class ScriptedModel:
             raise AssertionError(f"{len(self.unexpected)} requests came without a step for them")
         if self.leftover:
             raise AssertionError(f"{len(self.leftover)} steps were left over: {self.leftover}")
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What a server of Chat Completions would get."""
+        return {"model": self.profile.model, **NativeCalling().payload(request, self.profile)}
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece, None]:
         self.requests.append(request)

@@ -56,12 +56,12 @@ def payloads(request: Request) -> dict[str, tuple[set[str], dict[str, Any]]]:
     few = every & set(SMALL_TOOLS)
     large, small = Profile("large"), Profile("small", tools=SMALL_TOOLS)
     return {
-        "native": (every, ChatClient(ENDPOINT, large, NativeCalling())._body(request)),
+        "native": (every, ChatClient(ENDPOINT, large, NativeCalling()).body(request)),
         "fenced": (every, FencedCalling().payload(request, large)),
-        "responses": (every, ResponsesClient(ENDPOINT, large)._body(request)),
+        "responses": (every, ResponsesClient(ENDPOINT, large).body(request)),
         "native, few": (few, NativeCalling().payload(request, small)),
         "fenced, few": (few, FencedCalling().payload(request, small)),
-        "responses, few": (few, ResponsesClient(ENDPOINT, small)._body(request)),
+        "responses, few": (few, ResponsesClient(ENDPOINT, small).body(request)),
         "schema": (few, SchemaCalling().payload(request, small)),
         "schema, many": (every, SchemaCalling().payload(request, large)),
     }
