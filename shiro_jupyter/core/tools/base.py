@@ -4,6 +4,7 @@ subject and tests all derive from its class."""
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..context.render import said_arguments
 from ..context.sources import Source
-from ..context.render import said_arguments
 from ..errors import InvalidArguments, PathRefused
 from ..events import Answer, Event, Question
 from ..models.base import ToolSpec
@@ -35,6 +35,13 @@ from ..workspace.text import is_visible
 OUTPUT_LIMIT = 30_000
 # One for a command or code: what is to be approved is shown whole.
 INPUT_LIMIT = 30_000
+
+
+# What `printable` writes for a letter that nobody sees.
+_ESCAPED = re.compile(
+    r"\\(?:(?P<control>[nrt])|x(?P<byte>(?!00)[0-9a-f]{2})|u(?P<letter>(?!d[89a-f])[0-9a-f]{4})"
+    r"|U(?P<far>00(?:0[1-9a-f]|10)[0-9a-f]{4}))"
+)
 
 
 class Parameters(BaseModel):
@@ -213,4 +220,18 @@ def _escaped(letter: str) -> str:
     """A byte that is no UTF-8 is half of a character to Python: it is shown as the byte it is."""
     if "\udc80" <= letter <= "\udcff":
         return f"\\x{ord(letter) - 0xDC00:02x}"
+    if letter >= "\x80":  # `\xa0` would be a byte
+        return rf"\u{ord(letter):04x}" if letter <= "\uffff" else rf"\U{ord(letter):08x}"
     return letter.encode("unicode_escape").decode()
+
+
+def named(shown: str) -> str:
+    """The name that `printable` shows so, where that has escaped something of it."""
+    return _ESCAPED.sub(_unescaped, shown)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if control := found["control"]:
+        return {"n": "\n", "r": "\r", "t": "\t"}[control]
+    code = int(found["byte"] or found["letter"] or found["far"], 16)
+    return chr(code + 0xDC00 if found["byte"] and code >= 128 else code)

@@ -18,11 +18,12 @@ from typing import ClassVar
 from ..errors import PathRefused, ToolFailed
 from ..policy.subjects import Access, Subject
 from ..workspace.git import Repository, repository_of
+from ..workspace.paths import shown
 from ..workspace.processes import Captured, Processes
 from ..workspace.project import Project
-from ..workspace.safe_git import LISTING, SafeGit, pathspec
+from ..workspace.safe_git import LISTING, SafeGit, pathspec, unheld
 from ..workspace.threads import in_thread
-from .base import P, Tool, ToolContext, ToolResult, bounded, printable
+from .base import P, Tool, ToolContext, ToolResult, bounded, named, printable
 
 DEADLINE = 20.0  # seconds for all that one call asks of git
 BYTES = 5_000_000  # of what one command prints
@@ -61,13 +62,14 @@ class Git:
 
     async def capture(self, *arguments: str, limit: int = BYTES) -> Captured:
         """Raises `ToolFailed` where git does not end in time."""
-        done = await self.processes.capture(
+        running = self.processes.capture(
             self.safe.command(*arguments),
             cwd=self.safe.top,
             environment=self.safe.environment,
             timeout=max(0.0, self.until - time.monotonic()),
             limit=limit,
         )
+        done = await unheld(running, self.safe.top)
         if done.timed_out:
             raise ToolFailed(
                 f"git {arguments[0]} was not done in time and was ended; ask for less: one path, "
@@ -159,29 +161,39 @@ class GitTool(Tool[P]):
     def path_of(self, parameters: P) -> str: ...
 
     @abstractmethod
-    async def text(self, parameters: P, git: Git) -> str: ...
+    async def text(self, parameters: P, git: Git, path: str) -> str:
+        """The answer; `path` is what `path_of` gives, as it was judged."""
 
     def summary(self, parameters: P) -> str:
         return self.path_of(parameters)
 
     def subject(self, parameters: P, context: ToolContext) -> Subject:
-        path = in_project(context.project, self.path_of(parameters))
-        return Subject(self.name, self.access, (path,))
+        path = located(context.project, self.path_of(parameters))
+        return Subject(self.name, self.access, (shown(context.project, path),))
 
     async def run(self, parameters: P, context: ToolContext) -> ToolResult:
+        def path() -> str:
+            return shown(context.project, context.resolved(self.path_of(parameters), located))
+
         git = await _opened(context, self.deadline)
-        return ToolResult("ok", bounded(await self.text(parameters, git)))
+        told = await self.text(parameters, git, path())
+        path()  # which a link has not led elsewhere while git was at it
+        return ToolResult("ok", bounded(told))
 
 
-def in_project(project: Project, given: str) -> str:
-    """A path as git knows it: relative to the project, links not followed, which git does not do
-    either. Raises `PathRefused` for what is outside, and for what stands behind a link to a folder:
-    under that name git would read what no rule was asked about."""
+def located(project: Project, given: str) -> Path:
+    """A path as git knows it: links are not followed, which git does not do either. It may be given
+    as `printable` shows it.
+
+    Raises `PathRefused` for what is outside the project, and for what stands behind a link to a
+    folder: under that name git would read what no rule was asked about."""
     if given.startswith("-"):
         raise PathRefused(f"{given!r} looks like an option; give a path, ./{given} if it is one.")
     if not given.strip() or "\0" in given or given.startswith("~"):
         raise PathRefused(f"{given!r} is no path; give one relative to the project folder.")
     path = Path(os.path.normpath(project.root / given))
+    if "\\" in given and not os.path.lexists(path):
+        path = Path(os.path.normpath(project.root / named(given)))
     if not path.is_relative_to(project.root):
         raise PathRefused(
             f"{printable(given)} is outside the project folder {project.root}; git tools tell only "
@@ -192,7 +204,7 @@ def in_project(project: Project, given: str) -> str:
             f"{printable(given)} leads through a link, which git does not follow; give the path "
             "that it leads to."
         )
-    return path.relative_to(project.root).as_posix()
+    return path
 
 
 def _is_real(folder: Path) -> bool:

@@ -10,9 +10,13 @@ from typing import ClassVar
 from pydantic import Field
 
 from ..errors import ToolFailed
-from .base import OUTPUT_LIMIT, Parameters, printable
-from .git_base import Git, GitTool, in_project
+from ..workspace.paths import open_regular
+from ..workspace.text import decode
+from ..workspace.threads import in_thread
+from .base import OUTPUT_LIMIT, Parameters, printable, sized
+from .git_base import Git, GitTool
 
+BYTES = 50_000_000  # of a file
 LIMIT = 500
 LINE_SHOWN = 300
 _LINE = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
@@ -35,8 +39,7 @@ class GitBlame(GitTool[GitBlameParameters]):
     def path_of(self, parameters: GitBlameParameters) -> str:
         return parameters.path
 
-    async def text(self, parameters: GitBlameParameters, git: Git) -> str:
-        path = in_project(git.project, parameters.path)
+    async def text(self, parameters: GitBlameParameters, git: Git, path: str) -> str:
         at = [await git.commit(parameters.ref)] if parameters.ref else []
         first, limit = parameters.offset, parameters.limit
         done = await git.capture(
@@ -59,31 +62,58 @@ class GitBlame(GitTool[GitBlameParameters]):
                 f"git has no lines of {name}{f' in {printable(parameters.ref)}' if at else ''}; "
                 "give a tracked file (git_status tells which are not), or an older ref.",
             )
-        return "\n".join(_shown(done.output.decode(errors="replace"), first, limit))
+        lines, note = await _content(git, path, at, name)
+        shown = _shown(done.output.decode(errors="replace"), lines, first, limit)
+        return "\n".join([*note, *shown])
 
 
-def _shown(output: str, first: int, limit: int) -> Iterator[str]:
+async def _content(git: Git, path: str, at: list[str], name: str) -> tuple[list[str], list[str]]:
+    """The lines of the file, as all other tools read it, and what is to be said of that."""
+    if at:
+        data = (await git.run("cat-file", "blob", f"{at[0]}:{git.full(path)}", limit=BYTES)).output
+    else:
+        data = await in_thread(_read, git, path, name)
+    if (text := decode(data)) is None:
+        raise ToolFailed(f"{name} is a binary file ({sized(len(data))}), which has no lines.")
+    if text.text.count("\n") != data.count(b"\n"):
+        raise ToolFailed(
+            f"{name} is stored as {text.encoding}, of which git counts the lines otherwise; see "
+            "with git_log which commits touch it."
+        )
+    return text.text.split("\n"), [f"[{text.note}]"] if text.note else []
+
+
+def _read(git: Git, path: str, name: str) -> bytes:
+    file = git.project.root / path
+    if file.is_symlink():
+        raise ToolFailed(f"{name} is a link; give the file that it leads to, or a ref.")
+    with open_regular(git.project, file) as stream:
+        return stream.read(BYTES)
+
+
+def _shown(output: str, lines: list[str], first: int, limit: int) -> Iterator[str]:
     room = OUTPUT_LIMIT - 200
-    number = first
-    for whose, text in _lines(output):
+    for whose, number in _owners(output):
+        # A file that is saved just now may have lost some.
+        text = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
         line = f"{number}: {whose}: {text[:LINE_SHOWN]}{' […]' if text[LINE_SHOWN:] else ''}"
         room -= len(line) + 1
         if room < 0 or number == first + limit:
             yield f"[more lines; next offset {number}]"
             return
         yield line
-        number += 1
 
 
-def _lines(output: str) -> Iterator[tuple[str, str]]:
-    """Whose each line is, and its text; a commit is described where it comes first."""
+def _owners(output: str) -> Iterator[tuple[str, int]]:
+    """Whose each line is, and its number; a commit is described where it comes first."""
     known: dict[str, dict[str, str]] = {}
     commit: dict[str, str] = {}
+    number = 0
     for line in output.split("\n"):
         if line.startswith("\t"):
-            yield _whose(commit), line[1:].rstrip("\r")
+            yield _whose(commit), number
         elif begun := _LINE.fullmatch(line):
-            commit = known.setdefault(begun[1], {"hash": begun[1]})
+            commit, number = known.setdefault(begun[1], {"hash": begun[1]}), int(begun[2])
         else:
             key, _, value = line.partition(" ")
             commit.setdefault(key, value)

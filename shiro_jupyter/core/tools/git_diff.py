@@ -13,7 +13,7 @@ from pydantic import Field
 from ..errors import ToolFailed
 from ..workspace.safe_git import DIFF_FLAGS, pathspec
 from .base import OUTPUT_LIMIT, Parameters, printable, sized
-from .git_base import Git, GitTool, check_known, in_project
+from .git_base import Git, GitTool, check_known
 
 FILES_SHOWN = 100
 HIDDEN = 200  # files that are left out; each is an argument
@@ -51,8 +51,7 @@ class GitDiff(GitTool[GitDiffParameters]):
     def summary(self, parameters: GitDiffParameters) -> str:
         return " ".join(filter(None, (parameters.ref, parameters.path)))
 
-    async def text(self, parameters: GitDiffParameters, git: Git) -> str:
-        path = in_project(git.project, parameters.path)
+    async def text(self, parameters: GitDiffParameters, git: Git, path: str) -> str:
         between = [await git.span(parameters.ref)] if parameters.ref else []
         if parameters.staged:
             if ".." in parameters.ref:

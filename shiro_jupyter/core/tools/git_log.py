@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from .base import Parameters, printable
-from .git_base import Git, GitTool, check_known, in_project
+from .git_base import Git, GitTool, check_known
 
 LIMIT = 200
 SUBJECT = 300  # characters of a line
@@ -28,8 +28,7 @@ class GitLog(GitTool[GitLogParameters]):
     def path_of(self, parameters: GitLogParameters) -> str:
         return parameters.path
 
-    async def text(self, parameters: GitLogParameters, git: Git) -> str:
-        path = in_project(git.project, parameters.path)
+    async def text(self, parameters: GitLogParameters, git: Git, path: str) -> str:
         # A path leaves out merges, which are wanted where it is all of the repository.
         only = [] if git.full(path) == "." else [git.spec(path)]
         told = await git.run(

@@ -12,7 +12,7 @@ from ..errors import ToolFailed
 from ..workspace.safe_git import pathspec
 from ..workspace.text import decode
 from .base import Parameters, bounded, printable, sized
-from .git_base import BYTES, Git, GitTool, in_project
+from .git_base import BYTES, Git, GitTool
 from .git_diff import diff_text
 from .read_file import LINES, window
 
@@ -40,11 +40,10 @@ class GitShow(GitTool[GitShowParameters]):
     def summary(self, parameters: GitShowParameters) -> str:
         return " ".join(filter(None, (parameters.ref, parameters.path)))
 
-    async def text(self, parameters: GitShowParameters, git: Git) -> str:
+    async def text(self, parameters: GitShowParameters, git: Git, path: str) -> str:
         commit = await git.commit(parameters.ref)
         if not parameters.path:
             return await _commit(git, commit)
-        path = in_project(git.project, parameters.path)
         full = git.full(path)
         if full == ".":
             return _folder(git, await _entries(git, commit))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ..workspace.git import Change, changes
 from .base import Parameters, printable
-from .git_base import Git, GitTool, check_known, in_project
+from .git_base import Git, GitTool, check_known
 
 SHOWN = 100  # of each group
 _KINDS = {
@@ -47,8 +47,7 @@ class GitStatus(GitTool[GitStatusParameters]):
     def path_of(self, parameters: GitStatusParameters) -> str:
         return parameters.path
 
-    async def text(self, parameters: GitStatusParameters, git: Git) -> str:
-        path = in_project(git.project, parameters.path)
+    async def text(self, parameters: GitStatusParameters, git: Git, path: str) -> str:
         told = await git.run(
             "status",
             "--porcelain=v1",

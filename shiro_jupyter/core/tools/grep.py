@@ -112,11 +112,10 @@ def _has_unread(
 ) -> bool:
     """Whether there is something whose lines may not be told; yes, where there is too much to tell.
     Looked up by name alone: a note that came only with a match would tell what is in the file."""
-    count = 0
-    for count, (name, _) in enumerate(upper_levels(rules_of(start, root)), start=1):
-        if not name.endswith(b"/") and fits(name) and not may_read(name):
-            return True
-    return count >= LOOKED_AT
+    names = [name for name, _ in upper_levels(rules_of(start, root))]
+    return len(names) >= LOOKED_AT or any(
+        not name.endswith(b"/") and fits(name) and not may_read(name) for name in names
+    )
 
 
 def _text(found: Found, prefix: str, pattern: str, where: str, unread: bool) -> str:

@@ -20,6 +20,7 @@ from ..errors import ToolFailed
 from .git_index import is_sha256
 from .ignore import GIT_FILE, NEVER, OWN_FILE, Extra, Rules, exclude_file, rules_of
 from .processes import Processes
+from .safe_git import unheld
 from .threads import in_thread
 from .walk import files_below
 
@@ -153,14 +154,17 @@ async def _git(rules: Rules, processes: Processes, *options: str) -> bytes | Non
         excludes = [f"--exclude-per-directory={GIT_FILE}"]
         if rules.repository and (outside := exclude_file(rules.repository)).is_file():
             excludes.append(f"--exclude-from={outside}")
+        # Not by `SafeGit`, which runs git in the repository that is there and obeys the person's
+        # settings: here it is one of ours, and nobody's settings count.
+        running = processes.capture(
+            [git, "ls-files", "-z", *options, *excludes],
+            cwd=rules.folder,
+            environment=environment,
+            timeout=SECONDS,
+            limit=OUTPUT_LIMIT,
+        )
         try:
-            done = await processes.capture(
-                [git, "ls-files", "-z", *options, *excludes],
-                cwd=rules.folder,
-                environment=environment,
-                timeout=SECONDS,
-                limit=OUTPUT_LIMIT,
-            )
+            done = await unheld(running, rules.chain[-1].folder)
         except ToolFailed:
             return None
     if done.timed_out:

@@ -6,12 +6,19 @@ what a later git added is a setting or a variable, which an older one passes ove
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+import stat
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from ..errors import ToolFailed
+from .processes import Captured
+from .threads import begun, settled
 
 # What git needs of the environment; no key, no GIT_* of the person's shell among it. The settings
 # of the person and the machine stay, for they say what is ignored and which folders are safe.
@@ -38,6 +45,10 @@ _SETTINGS = (
 )
 # Tells which settings there are, for `SafeGit.knowing`.
 LISTING = ("config", "--null", "--show-scope", "--name-only", "--list")
+# Files of any folder that git reads, for ever where one is a pipe. A git that takes so many seconds
+# may be held by one: most are done before, and need no look.
+_READ_ANYWHERE = frozenset({".gitattributes", ".gitignore"})
+PATIENCE = 1.0
 # For whatever compares contents.
 DIFF_FLAGS = (
     "--no-ext-diff",
@@ -88,6 +99,39 @@ class SafeGit:
         if keys.get("core.attributesfile") in ("local", "worktree"):
             settings.append(f"core.attributesFile={os.devnull}")
         return replace(self, environment=environment, settings=tuple(settings))
+
+
+async def unheld(running: Coroutine[Any, Any, Captured], top: Path) -> Captured:
+    """What a git prints that reads the files below `top`. Raises `ToolFailed`, soon and with git
+    ended, where one of them is a pipe that it waits for."""
+    git = asyncio.ensure_future(running)
+    try:
+        await asyncio.wait({git}, timeout=PATIENCE)
+        if not git.done():
+            look = begun(_pipe_below, top)
+            either: set[asyncio.Future[Any]] = {git, look}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not git.done() and (pipe := look.result()):
+                raise ToolFailed(
+                    f"git cannot get past {pipe!a}, which is a pipe; let the person put a file in "
+                    "its place."
+                )
+        return await git
+    finally:
+        git.cancel()
+        if await settled(git):
+            raise asyncio.CancelledError
+
+
+def _pipe_below(top: Path) -> str:
+    for folder, folders, files in os.walk(top):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in _READ_ANYWHERE.intersection(files):
+            path = os.path.join(folder, name)  # noqa: PTH118
+            if os.path.lexists(path) and stat.S_ISFIFO(os.lstat(path).st_mode):
+                return path
+    return ""
 
 
 def pathspec(path: str, *magic: str) -> str:

@@ -210,6 +210,19 @@ def test_odd_names_are_one_line_each(root: Path) -> None:
     files = told.partition("\n\n")[0].split("\n")
     assert {line.removesuffix("  +1 -0") for line in files} == shown
     assert "\x1b" not in told and "\ndiff --git a/größe b/größe\n" in told and told.encode()
+    commit(root, "Add odd ones")
+    for name in shown:
+        assert text(root, GitShow(), path=name) == "1: x"
+        assert text(root, GitBlame(), path=name).endswith("Ada: x")
+    git(root, "rm", "-q", "-r", ".")  # gone from the work tree they are named so, too
+    assert text(root, GitDiff(), ref="HEAD", path=r"two\nlines", stat=True) == r"two\nlines  +0 -1"
+
+
+def test_a_name_with_a_backslash_is_itself(root: Path) -> None:
+    (root / r"a\new").write_text("x\n")
+    (root / "a\new").write_text("y\n")
+    commit(root, "Add both")
+    assert text(root, GitShow(), path=r"a\new") == "1: x"
 
 
 def test_a_long_diff_is_cut_and_says_how_to_see_the_rest(root: Path) -> None:
@@ -309,6 +322,40 @@ def test_blame_tells_whose_each_line_is(root: Path) -> None:
     )
     (root / "new.py").touch()
     assert refused(root, GitBlame(), path="new.py").startswith("git has no lines of new.py;")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "# coding: shift_jis\r\nア\r\n表\r\n".encode("shift_jis"),
+        "a\ncafé\nb “ü”\n".encode("cp1252"),
+        "one\nzwei ü\nlast".encode("utf-8-sig"),
+        "one\nzwei ü\nlast".encode("utf-16"),
+    ],
+)
+def test_lines_are_read_as_by_git_show(root: Path, data: bytes) -> None:
+    (root / "odd").write_bytes(data)
+    commit(root, "Add odd")
+    note, shown = [], text(root, GitShow(), path="odd").split("\n")
+    if shown[0].startswith("["):
+        note, shown = shown[:1], shown[1:]
+    for ref in ("", "HEAD"):
+        for offset in (1, 2, 3):
+            told = text(root, GitBlame(), path="odd", ref=ref, offset=offset).split("\n")
+            assert told[: len(note)] == note
+            parts = [line.split(": ", 2) for line in told[len(note) :]]
+            assert [f"{part[0]}: {part[2]}" for part in parts] == shown[offset - 1 :]
+
+
+def test_what_has_no_lines_is_not_blamed(root: Path) -> None:
+    (root / "x.bin").write_bytes(bytes(2_000))
+    (root / "wide").write_bytes("ਅĊ\n".encode("utf-16"))
+    (root / "link").symlink_to("a.py")
+    commit(root, "Add odd ones")
+    assert "x.bin is a binary file (2.0 kB)" in refused(root, GitBlame(), path="x.bin")
+    assert "stored as utf-16-le, of which git counts" in refused(root, GitBlame(), path="wide")
+    assert "give the file that it leads to" in refused(root, GitBlame(), path="link")
+    assert text(root, GitBlame(), path="link", ref="HEAD").endswith("Ada: a.py")
 
 
 def test_a_commit_that_claims_any_time_can_be_blamed(root: Path) -> None:
@@ -626,6 +673,60 @@ def test_a_pipe_in_place_of_a_file_holds_nothing_up(root: Path, name: str) -> No
     os.mkfifo(root / name)
     sentence = refused(root, GitBlame(), path="a.py")
     assert sentence.startswith(f"git is not run here: {root / name} is a pipe")
+
+
+@posix
+@pytest.mark.parametrize("folder", [".", "sub", "sub/new"])
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [(".gitattributes", GitDiff), (".gitattributes", GitBlame), (".gitignore", GitStatus)],
+)
+def test_a_pipe_among_the_files_holds_a_call_up_for_a_moment_only(
+    root: Path, folder: str, name: str, tool: type[Tool[Any]]
+) -> None:
+    (root / folder).mkdir(exist_ok=True)
+    for each in ("b.py", "new/b.py"):
+        if (path := root / "sub" / each).parent.exists():
+            path.write_text("1\n")
+    commit(root, "Add it")
+    changed = root / folder / ("a.py" if folder == "." else "b.py")
+    changed.write_text("2\n")
+    os.mkfifo(root / folder / name)
+    pipe = (root / folder / name).resolve()
+    arguments = {"path": changed.relative_to(root).as_posix()} if tool is GitBlame else {}
+    began = time.monotonic()
+    sentence = refused(root, tool(), **arguments)
+    assert sentence.startswith(f"git cannot get past {str(pipe)!r}, which is a pipe; let the pers")
+    assert time.monotonic() - began < 10
+
+
+def test_a_path_that_leads_elsewhere_than_judged_is_refused_by_each(root: Path) -> None:
+    """Before git is run, and after."""
+    secret = root.parent / "secret"
+    secret.mkdir()
+    (secret / "b.py").write_text("hunter2\n")
+    for tool in (each() for each in TOOLS):
+        bench, parameters = Bench(root), tool.parse('{"path": "sub/b.py"}')
+        judged = tool.subject(parameters, bench.context).texts
+        context = replace(bench.context, judged=judged)
+        assert asyncio.run(tool.run(parameters, context)).outcome == "ok"
+        other = tool.parse('{"path": "a.py"}')
+        with pytest.raises(
+            PathRefused, match=r"a\.py leads elsewhere than when this call was judge"
+        ):
+            asyncio.run(tool.run(other, context))
+
+        async def swapping(parameters: Any, git: Any, path: str, text: Any = tool.text) -> str:
+            told: str = await text(parameters, git, path)
+            (root / "sub").rename(root / "old")
+            (root / "sub").symlink_to(secret)
+            return told
+
+        tool.text = swapping  # type: ignore[method-assign]
+        with pytest.raises(PathRefused, match="leads through a link"):
+            asyncio.run(tool.run(parameters, context))
+        (root / "sub").unlink()
+        (root / "old").rename(root / "sub")
 
 
 def test_a_filter_that_cannot_be_switched_off_is_named(root: Path) -> None:

@@ -302,6 +302,21 @@ def test_walks_end_and_links_are_named_not_followed(
     ]
 
 
+@BOTH
+@pytest.mark.parametrize("folder", [".", "sub"])
+@pytest.mark.parametrize("name", [".gitignore", ".gitattributes", ".shiroignore"])
+def test_a_pipe_in_place_of_an_ignore_file_is_passed_over_in_a_moment(
+    root: Path, with_git: bool, name: str, folder: str
+) -> None:
+    git("init", "-q", root)
+    put(root, "a", "sub/b", "sub/c.log")
+    (root / ".git/info/exclude").write_text("*.log\n")
+    os.mkfifo(root / folder / name)
+    began = time.monotonic()
+    assert listed(root, root, with_git=with_git) == [b"a", b"sub/b"]
+    assert time.monotonic() - began < 10
+
+
 def test_what_is_tracked_and_gone_or_behind_a_link_is_not_there(root: Path, tmp_path: Path) -> None:
     git("init", "-q", root)
     put(root, "a", "b/c", "d/e", "f")
