@@ -18,13 +18,11 @@ def notices_of(stored: Stored, session: Session) -> tuple[str, ...]:
 
 
 def _damage(stored: Stored) -> str:
-    if stored.damaged <= stored.told:
+    lost = stored.damaged - stored.told
+    if lost <= 0:
         return ""
-    lines = "line was" if stored.damaged == 1 else "lines were"
-    return (
-        f"{stored.damaged} damaged {lines} left out of {stored.path}; all else of the session is "
-        "restored."
-    )
+    lines = "line was" if lost == 1 else "lines were"
+    return f"{lost} damaged {lines} left out of {stored.path}; all else of the session is restored."
 
 
 def _gaps(session: Session) -> str:

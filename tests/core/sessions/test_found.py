@@ -96,4 +96,5 @@ def test_damage_is_told_until_it_is_known() -> None:
     one = said(WHOLE, ended=1, stored=Stored(HERE, damaged=1))
     assert one == "1 damaged line was left out of x.jsonl; all else of the session is restored."
     assert said(WHOLE, ended=1, stored=Stored(HERE, damaged=2, told=2)) == ""
-    assert "3 damaged lines were" in said(WHOLE, ended=1, stored=Stored(HERE, damaged=3, told=2))
+    assert "1 damaged line was" in said(WHOLE, ended=1, stored=Stored(HERE, damaged=3, told=2))
+    assert "2 damaged lines were" in said(WHOLE, ended=1, stored=Stored(HERE, damaged=2))
