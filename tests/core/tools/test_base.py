@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +13,14 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from shiro_jupyter.core.context.render import kept_arguments
-from shiro_jupyter.core.errors import InvalidArguments
-from shiro_jupyter.core.tools.base import bounded, named, printable, schema_of, sized
+from shiro_jupyter.core.errors import InvalidArguments, PathRefused
+from shiro_jupyter.core.tools.base import Tool, bounded, named, printable, schema_of, sized
+from shiro_jupyter.core.tools.glob import Glob
+from shiro_jupyter.core.tools.grep import Grep
+from shiro_jupyter.core.tools.list_dir import ListDir
 from shiro_jupyter.core.tools.read_file import ReadFile
 from shiro_jupyter.core.tools.todo_write import TodoWrite
+from tests.support.tools import Bench
 
 
 @pytest.mark.parametrize("arguments", ["[]", '"a"', "{", '{"path": 1}', '{"pth": "a"}', "{}", ""])
@@ -102,3 +109,31 @@ def test_a_name_as_it_was_shown_is_that_name(name: str) -> None:
 @pytest.mark.parametrize("shown", [r"\x00", r"\ud800", r"\U00110000", r"a\b", r"\xzz", "\\"])
 def test_what_is_no_name_as_it_was_shown_stays_as_it_is(shown: str) -> None:
     assert named(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        (Grep(), {"pattern": "KEY", "path": "sub"}),
+        (Grep(), {"pattern": "KEY", "path": "sub/a"}),
+        (Glob(), {"pattern": "*", "path": "sub"}),
+        (Glob(), {"pattern": "sub/*"}),
+        (ListDir(), {"path": "sub"}),
+    ],
+)
+def test_a_folder_swapped_for_a_link_after_it_was_judged_is_refused(
+    tmp_path: Path, tool: Tool[Any], arguments: dict[str, Any]
+) -> None:
+    root = tmp_path / "project"
+    for folder in ("sub", ".ssh"):
+        (root / folder).mkdir(parents=True)
+        (root / folder / "a").write_text("KEY=abc\n")
+    bench = Bench(root)
+    parameters = tool.parse(json.dumps(arguments))
+    judged = tool.subject(parameters, bench.context).texts
+    context = replace(bench.context, judged=judged)
+    assert "sub/a" in asyncio.run(tool.run(parameters, context)).text
+    (root / "sub").rename(root / "old")
+    (root / "sub").symlink_to(".ssh")
+    with pytest.raises(PathRefused, match="leads elsewhere than when this call was judged; call"):
+        asyncio.run(tool.run(parameters, context))
