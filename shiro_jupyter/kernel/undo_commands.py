@@ -80,7 +80,12 @@ async def _undone(
 
 
 def _of_files(project: Project, done: Iterable[files.Undone]) -> list[str]:
-    return [f"  {_name(project, each.path)}: {_state(each.state, each.why)}" for each in done]
+    lines = []
+    for each in done:
+        lines.append(f"  {_name(project, each.path)}: {_state(each.state, each.why)}")
+        if each.before:
+            lines.append(f"    what it was before: {each.before}")
+    return lines
 
 
 def _of_names(done: Iterable[names.Undone]) -> list[str]:

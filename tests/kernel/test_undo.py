@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,9 @@ def test_what_stays_is_named_and_the_turn_before_is_undone_next(kernel: Kernel) 
     kernel.run("rate = 'mine'")
     (folder / "clean.py").write_text("mine\n")
     told = ask(kernel, "%shiro /undo").stdout
-    assert "  clean.py: left as it is; it was changed since\n" in told
+    assert "  clean.py: left as it is; it was changed since\n    what it was before: /" in told
+    (before,) = re.findall("what it was before: (.*)", told)
+    assert Path(before).read_bytes() == b"rows = 1\n"
     assert "  rate in the kernel: left as it is; it was bound anew since\n" in told
     assert "  new/report.md: removed\n" in told
     assert kernel.value("rate") == "'mine'" and (folder / "clean.py").read_text() == "mine\n"

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -55,11 +55,13 @@ class Writing:
 
 @dataclass(frozen=True)
 class Undone:
-    """What became of one file, and why it was not put back, or not as the turn found it."""
+    """What became of one file, and why it was not put back, or not as the turn found it; then
+    `before` is where its bytes of before the turn are still."""
 
     path: Path
     state: State
     why: str = ""
+    before: Path | None = None
 
 
 @dataclass
@@ -112,11 +114,16 @@ class FileUndo:
         done = self._each(turn, self._put_back)
         self._unkept.pop(turn, None)
         self._remove_made(turn, {each.path for each in done if each.state == "removed"})
-        for each in done:
-            self._settle(self._folder_of(turn), each)
+        folder = self._folder_of(turn)
+        done = [_settled(folder, each) for each in done]
+        left = self._entries(turn)
+        for stored in () if left else folder.glob("*.json"):  # damaged ones
+            stored.unlink(missing_ok=True)
+        for stored in folder.glob("*.bytes"):
+            if stored not in (_bytes_of(folder, entry) for entry in left):
+                stored.unlink(missing_ok=True)
         with suppress(OSError):
-            if not self._entries(turn):
-                shutil.rmtree(self._folder_of(turn))
+            folder.rmdir()
         return done
 
     # -- before and after a change -------------------------------------------------------------
@@ -149,10 +156,10 @@ class FileUndo:
             entry = None
         if entry is None or not entry.is_left(now):
             kept = writing.before is None or len(writing.before) <= LARGEST
-            if writing.before is not None and kept:
-                write_atomic(folder / f"{now}.bytes", writing.before, private=True)
             made, earlier = (entry.made, True) if entry else ([], False)
             entry = _Entry(str(writing.path), now, now, kept=kept, made=made, earlier=earlier)
+            if writing.before is not None and kept:
+                write_atomic(_bytes_of(folder, entry), writing.before, private=True)
         entry.made += [str(each) for each in writing.made if str(each) not in entry.made]
         entry.was, entry.after, entry.pending = now, _digest(writing.after), True
         _write(folder, entry)
@@ -220,20 +227,6 @@ class FileUndo:
                 refuse_link(Path(folder))
                 Path(folder).rmdir()
 
-    def _settle(self, folder: Path, done: Undone) -> None:
-        """What was not put back stays kept, for a person to look at; what failed is tried again,
-        once."""
-        entry = _read(_file(folder, done.path))
-        if entry is None:
-            return
-        if done.state in ("restored", "removed") or done.why == SAME:
-            _drop(folder, entry)
-            return
-        entry.settled = done.state == "kept" or entry.tried
-        entry.tried = True
-        with suppress(StorageError):
-            _write(folder, entry)
-
     # -- what is stored ------------------------------------------------------------------------
 
     def _folder_of(self, turn: int) -> Path:
@@ -251,6 +244,22 @@ class FileUndo:
         """By path; one that cannot be read is passed over."""
         found = map(_read, self._folder_of(turn).glob("*.json"))
         return sorted((each for each in found if each), key=lambda each: each.path)
+
+
+def _settled(folder: Path, done: Undone) -> Undone:
+    """What was not put back stays kept; what failed is tried again, once."""
+    entry = _read(_file(folder, done.path))
+    if entry is None:
+        return done
+    if done.state in ("restored", "removed") or done.why == SAME:
+        _drop(folder, entry)
+        return done
+    entry.settled = done.state == "kept" or entry.tried
+    entry.tried = True
+    with suppress(StorageError):
+        _write(folder, entry)
+    before = _bytes_of(folder, entry)
+    return replace(done, before=before if before.exists() else None)
 
 
 def _judged(entry: _Entry) -> tuple[Undone, bytes | None]:
@@ -296,8 +305,12 @@ def _drop(folder: Path, entry: _Entry) -> None:
         _file(folder, Path(entry.path)).unlink()
 
 
+def _bytes_of(folder: Path, entry: _Entry) -> Path:
+    return folder / f"{entry.before}.bytes"
+
+
 def _kept(folder: Path, entry: _Entry) -> bytes:
-    path = folder / f"{entry.before}.bytes"
+    path = _bytes_of(folder, entry)
     with told("read", path):
         data = path.read_bytes()
     if _digest(data) != entry.before:

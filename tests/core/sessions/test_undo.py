@@ -114,8 +114,12 @@ def test_what_a_person_did_since_stays(bench: Bench, what: str) -> None:
     act, ends, why = PERSON[what]
     act(path)
     left = state(bench.root)
-    done = undone(bench)
+    found = bench.undo.undo(1)
+    done = {each.path.name: (each.state, each.why) for each in found}
     assert done["z.txt"] == ("restored", "") and done["a.txt"][0] == ends
+    (before,) = (each.before for each in found if each.path.name == "a.txt")
+    assert (before is None) == (ends == "restored" or done["a.txt"][1] == undo.SAME)
+    assert before is None or before.read_bytes() == b"old\n"  # for a person to look at
     assert why in done["a.txt"][1]
     left["z.txt"] = (left["z.txt"][0], b"old\n")  # type: ignore[index]
     if ends == "restored":
@@ -178,6 +182,29 @@ def test_a_change_that_was_not_made_is_none(bench: Bench, monkeypatch: pytest.Mo
     with pytest.raises(ModelMendable):
         bench.run(EditFile(), path="a.txt", old_text="old", new_text="new")
     assert path.read_bytes() == b"mine\n" and bench.undo.turns() == []
+
+
+@pytest.mark.parametrize("written", [True, False])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_killed_at_a_later_change_a_turn_is_put_back_whole(
+    bench: Bench, written: bool, goes_on: bool
+) -> None:
+    """Before the write or after it; and where a resumed session goes on in the same turn."""
+    path = bench.root / "a.txt"
+    path.write_text("old\n")
+    write(bench, "a.txt", "new\n")
+
+    def killed() -> bool:
+        if written:
+            path.write_text("newer\n")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench.undo.around(1, Writing(path, b"new\n", b"newer\n"), killed)
+    bench.undo = FileUndo(bench.root.parent / "project-undo", print)
+    if goes_on:
+        write(bench, "a.txt", "newest\n")
+    assert undone(bench) == {"a.txt": ("restored", "")} and path.read_text() == "old\n"
 
 
 def test_what_is_kept_is_the_persons_alone_and_as_it_was(bench: Bench) -> None:
