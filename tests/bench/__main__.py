@@ -9,7 +9,10 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("load", "weight", "turn", "shelf", "shell", "search", "page", "questions", "memory")
+BENCHES = (
+    *("load", "weight", "turn", "growth", "prefix"),
+    *("shelf", "shell", "search", "page", "questions", "memory"),
+)
 
 
 def main() -> None:

@@ -112,24 +112,32 @@ class Pruner:
         return total
 
     def _take_in(self, items: Sequence[Item]) -> None:
-        for at in range(len(self._whole) - 1, len(items)):
+        fresh = len(self._whole) - 1
+        begin = max(newest(items) + 1, self.cut.turns) if fresh < len(items) else 0
+        for at in range(fresh, len(items)):
             item, before = items[at], items[at - 1] if at else None
             if before is None or _step(before) != _step(item):
                 self._steps.append(at)
             if before is None or before.turn != item.turn:
                 self._turns.append(at)
-            size = stub = self._measure.item(item)
             if isinstance(item, Call):
                 self._names[item.call_id] = item.name
-            elif isinstance(item, Result) and (short := _stub(item, self._names)) is not item:
-                stub = min(size, self._measure.item(short))
+            size, stub = self._sizes(item, at) if at >= begin else (0, 0)
             self._whole.append(self._whole[-1] + size)
             self._stubs.append(self._stubs[-1] + stub)
             self._thought.append(self._thought[-1] + size * isinstance(item, Reasoning))
             if is_summary(item):
                 self._begin = at + 1
-                stand = standing(items, at)
-                self._head = sum(map(self._measure.item, stand))
+                self._head = sum(map(self._measure.item, standing(items, at)))
+
+    def _sizes(self, item: Item, at: int) -> tuple[int, int]:
+        """Of an item whole and as a stub. Of what goes out as a stub already only that counts."""
+        short = _stub(item, self._names) if isinstance(item, Result) else item
+        stub = self._measure.item(short)
+        if short is item or at < self.cut.results:
+            return stub, stub
+        size = self._measure.item(item)
+        return size, min(size, stub)
 
 
 def _step(item: Item) -> tuple[int, int]:

@@ -121,6 +121,26 @@ def test_each_item_is_measured_once_and_what_brought_nothing_is_not_tried_again(
     assert len(measured) == len(items)
 
 
+def test_what_goes_out_no_more_is_not_measured_when_a_session_is_resumed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    items = [item for number in range(1, 9) for item in turn(number)]
+    pruner = Pruner()
+    pruner.prune(items, pruner.size(items) // 3)
+    measured: list[Item] = []
+
+    def counted(measure: Measure, item: Item) -> int:
+        measured.append(item)
+        return estimate_item(item)
+
+    monkeypatch.setattr(Measure, "item", counted)
+    again = Pruner(pruner.cut)
+    assert again.size(items) == pruner.size(items)
+    assert {item for item in measured if item in items} == {
+        item for item in shown(items, pruner.cut) if item in items
+    }
+
+
 def test_the_name_in_a_stub_is_that_of_the_call_before_it() -> None:
     again = [Call("call_1_1", "bash", "{}", 2, 1), Result("call_1_1", "ok", "x " * 400, 2, 1)]
     items = [*turn(1, 1), User("more", 2), *again]
