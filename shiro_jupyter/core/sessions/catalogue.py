@@ -10,11 +10,10 @@ from itertools import islice
 from pathlib import Path
 
 from ..errors import UsageError
-from ..transcript import from_json
 from ..workspace.plain import told
 from ..workspace.project import Project
 from .lease import Holder, Lease, holder
-from .records import FORMAT, records_of
+from .records import FORMAT, items_of, records_of
 from .session import Record
 
 LISTED = 15
@@ -173,7 +172,7 @@ def _to_its_end(listing: Listing) -> Listing:
                     turns = turn
                 case "title", str(title):
                     pass
-            if item := from_json(record.get("item")):
+            for item in items_of(record):
                 turns = item.turn
         if turns:
             return replace(listing, turns=turns, title=title)

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from ..errors import UsageError
-from ..transcript import Result, from_json, to_json
+from ..transcript import Result, to_json
 from ..workspace.files import write_atomic
-from .records import FORMAT, line_of, parsed, read, records_of, restored, stamp
+from .records import FORMAT, items_of, line_of, parsed, read, records_of, restored, stamp
 from .session import Record, Session, new_id
 
 ELSEWHERE = "Not known here: it ran in another kernel when this copy of the session was made."
@@ -52,8 +52,7 @@ def _copied(data: bytes, turn: int | None) -> Iterator[bytes]:
     for line in data.split(b"\n"):
         found, damaged = records_of(line)
         for record in found:
-            item = from_json(record.get("item"))
-            if turn is not None and item and item.turn > turn:
+            if turn is not None and any(item.turn > turn for item in items_of(record)):
                 return
             # The copy has no damaged lines, and another header.
             if "shiro_session" not in record and record.get("set") != "damaged":

@@ -7,12 +7,13 @@ import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
 from .. import todos
 from ..errors import StorageError
 from ..events import Cost, Usage
-from ..transcript import from_json
+from ..transcript import Item, from_json
 from .session import Record, Session, Spent
 
 FORMAT = 1
@@ -101,6 +102,13 @@ def records_of(line: bytes) -> tuple[list[Record], bool]:
     return found, damaged
 
 
+def items_of(record: Record) -> list[Item]:
+    """The items that a record holds: one, or those that came at once."""
+    held = record.get("items")
+    stored = held if isinstance(held, list) else [record.get("item")]
+    return [item for each in stored if (item := from_json(each))]
+
+
 def stamp(now: datetime) -> str:
     return now.isoformat(timespec="milliseconds")
 
@@ -119,8 +127,8 @@ def restored(stored: Stored) -> Session:
     session.model = str(stored.header.get("model") or "")
     counted = 0  # items when the totals of a turn were written
     for record in stored.records:
-        if item := from_json(record.get("item")):
-            session.items.append(item)
+        if items := items_of(record):
+            session.items += items
         else:
             _apply(record, session)
             if record.get("set") == "usage":
@@ -128,7 +136,10 @@ def restored(stored: Stored) -> Session:
     # Before turns recorded their end, their totals came last, and no call was left open.
     if not session.ended and counted == len(session.items) and not session.open_calls():
         session.ended = session.turn
-    session.cut = tuple(min(place, len(session.items)) for place in session.cut)
+    # Of a file that lost items the places are too far on, yet the newest turn always goes out.
+    newest = sum(1 for _ in takewhile(lambda i: i.turn == session.turn, reversed(session.items)))
+    turns, *others = (min(place, len(session.items)) for place in session.cut)
+    session.cut = (min(turns, len(session.items) - newest), *others)
     return session
 
 

@@ -90,11 +90,15 @@ class Session:
         return list(found.values())
 
     def append(self, *items: Item) -> None:
+        """What comes at once, as all of one response of a model does, is one record: a damaged line
+        loses it as a whole, since an endpoint takes no half of it back."""
         for item in items:
             if not self.title and isinstance(item, User):
                 self.set_title(item.text)
-            self.items.append(item)
-            self.record({"item": to_json(item)})
+        self.items += items
+        stored = [to_json(item) for item in items]
+        if stored:
+            self.record({"items": stored} if len(stored) > 1 else {"item": stored[0]})
 
     def end_turn(self, turn: int, outcome: TurnOutcome) -> None:
         """A turn is over: nothing of it is open any more, whatever has no result. Lists find the

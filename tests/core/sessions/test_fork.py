@@ -8,7 +8,7 @@ import pytest
 from shiro_jupyter.core.errors import StorageError, UsageError
 from shiro_jupyter.core.events import Usage
 from shiro_jupyter.core.sessions.fork import fork
-from shiro_jupyter.core.sessions.records import read_log
+from shiro_jupyter.core.sessions.records import items_of, read_log
 from shiro_jupyter.core.transcript import Assistant, User
 from tests.support.sessions import ITEMS, TASKS, Desk, two_turns
 
@@ -111,9 +111,8 @@ def test_of_damaged_lines_what_is_good_is_copied(desk: Desk) -> None:
     path = copied(desk, source.log.path)
     copy = read_log(path)
     assert copy.damaged == copy.told == 0 and not copy.torn
-    items = [record["item"] for record in copy.records if "item" in record]
-    assert items == [each["item"] for each in read_log(source.log.path).records if "item" in each]
-    assert len(items) == len(source.session.items)
+    items = [item for record in copy.records for item in items_of(record)]
+    assert items == source.session.items
 
 
 def test_a_file_without_its_first_line_is_copied_with_one(desk: Desk) -> None:

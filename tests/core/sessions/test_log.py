@@ -320,13 +320,28 @@ def test_state_is_restored_field_by_field(desk: Desk) -> None:
     assert (again.title, again.cut, again.ended) == ("prices of 2023", (1, 2, 3), 2)
 
 
-def test_a_cut_never_reaches_beyond_what_a_damaged_file_holds(desk: Desk) -> None:
-    opened = desk.filled()
-    opened.session.set_cut((2, 4, 5))
+def test_a_cut_never_reaches_into_the_newest_turn_of_a_file_that_lost_some(desk: Desk) -> None:
+    opened = desk.new()
+    for number in (1, 2, 3):
+        opened.session.append(User(f"question {number}", number))
+        opened.session.append(Assistant(f"answer {number}", number, 1))
+    opened.session.set_cut((4, 4, 6))
     opened.log.flush()
     lines = opened.log.path.read_bytes().splitlines(keepends=True)
-    opened.log.path.write_bytes(b"".join(line for line in lines if b'"assistant"' not in line))
-    assert desk.load(opened.log.path).session.cut == (2, 4, 4)
+    opened.log.path.write_bytes(b"".join(line for line in lines if b"answer 1" not in line))
+    assert desk.load(opened.log.path).session.cut == (3, 4, 5)
+
+
+def test_a_damaged_line_loses_a_response_as_a_whole(desk: Desk) -> None:
+    opened = desk.new()
+    opened.session.append(User("why?", 1))
+    opened.session.append(*ITEMS[1:])
+    opened.session.append(User("go on", 2))
+    opened.log.flush()
+    data = opened.log.path.read_bytes()
+    at = data.index(b'"assistant"')
+    opened.log.path.write_bytes(data[:at] + bytes(9) + data[at + 9 :])
+    assert desk.load(opened.log.path).session.items == [User("why?", 1), User("go on", 2)]
 
 
 # -- two openers ---------------------------------------------------------------------------

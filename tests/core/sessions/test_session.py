@@ -36,8 +36,7 @@ def test_every_change_is_one_record() -> None:
     turn = {"turn": 1, "model": "m"}
     assert records == [
         {"set": "title", "value": "do it"},
-        {"item": to_json(User("  do\n it ", 1))},
-        {"item": to_json(Assistant("done", 1, 1))},
+        {"items": [to_json(User("  do\n it ", 1)), to_json(Assistant("done", 1, 1))]},
         {"set": "todos", "value": [{"text": "a", "status": "blocked", "note": "why"}]},
         {"set": "usage", "value": [1, 2, 3, 4]},
         {"set": "spent", "value": {**turn, "usage": [1, 2, 3, 4], "cost": 0.0, "calls": [0, 0, 0]}},
