@@ -209,7 +209,7 @@ class Meter:
         self.cost += cost
         if self.ledger:
             self.ledger.add(cost)
-        for cap in self._caps():
+        for cap in self._caps() if cost.priced else ():
             if cap.spent >= cap.most * WARNED:
                 self._tell_once(
                     f"{cap.name} of {cap.most} on {self.clock.now():%x}",

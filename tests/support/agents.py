@@ -13,6 +13,7 @@ from typing import Any
 from shiro_jupyter.core import events
 from shiro_jupyter.core.agent import Agent
 from shiro_jupyter.core.context.repair import repaired
+from shiro_jupyter.core.cost import Ledger
 from shiro_jupyter.core.events import Answer, Event, Question, TurnEnded
 from shiro_jupyter.core.models.base import ModelClient
 from shiro_jupyter.core.models.profiles import Profile
@@ -68,13 +69,17 @@ class Stage:
     limits: Limits = field(default_factory=Limits)
     on_event: Callable[[Event], None] = lambda event: None
     window: int = 0
+    base_url: str = ""  # a model that is served elsewhere has a price
+    name: str = "scripted"
+    ledger: Ledger | None = None
 
     def __post_init__(self) -> None:
         self.root.mkdir(exist_ok=True)
         self.clock = MadeClock()
         self.events: list[Event] = []
         self.asked: list[Question] = []
-        self.model = ScriptedModel(self.steps, Profile("scripted", window=self.window))
+        profile = Profile(self.name, self.base_url, window=self.window)
+        self.model = ScriptedModel(self.steps, profile)
         self.processes = Processes(os.environ, self.root.parent / "outputs")
         self.questions = Questions(self.emit, [self._person] if self.person else [])
         self.agent = Agent(
@@ -89,6 +94,7 @@ class Stage:
             emit=self.emit,
             ask=self.questions.ask,
             limits=self.limits,
+            ledger=self.ledger,
         )
 
     @property
