@@ -167,10 +167,10 @@ class Agent(World):
                 f"The answer broke off: {reason}" if reason else "The person interrupted the turn."
             )
             self.session.append(Note(who, turn.number))
-        cost = self.meter.settle().known
+        spent = self.meter.settle()
         seconds = self.clock.monotonic() - turn.started - self._calls.waited
-        whole = self.session.cost.known
-        ended = TurnEnded(turn.number, outcome, reason, turn.usage, seconds, cost, whole)
+        costs = spent.cost.known, self.session.cost.known
+        ended = TurnEnded(turn.number, outcome, reason, spent.usage, seconds, *costs)
         self.emit(ended)
         self.flush()
         return ended
@@ -237,7 +237,6 @@ class Agent(World):
         finished = await self._asked(client, request, turn)
         silent = not turn.heard
         turn.heard = False
-        turn.usage += finished.usage
         self.emit(events.UsageReported(finished.usage))
         self.session.append(*finished.items)
         calls = [item for item in finished.items if isinstance(item, Call)]

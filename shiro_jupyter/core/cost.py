@@ -35,7 +35,7 @@ from .models.base import Finished, ModelClient, Piece, Request
 from .models.prices import cost_of, is_local, is_priced
 from .models.profiles import Profile
 from .models.room import calibration_of, sources_of
-from .sessions.session import Session
+from .sessions.session import Session, Spent
 from .turn import Limits
 from .workspace.clock import Clock
 from .workspace.files import append
@@ -144,12 +144,11 @@ class Meter:
         session = self.session.cost + self.cost
         return session, self.ledger.today() if self.ledger else session
 
-    def settle(self) -> Cost:
-        """What was counted since the last time goes to the session; what of it cost how much."""
+    def settle(self) -> Spent:
+        """What was counted since the last time becomes the session's."""
         usage, cost = self.usage, self.cost
         self.usage, self.cost = Usage(), NO_COST
-        self.session.add_usage(usage, cost)
-        return cost
+        return self.session.add_usage(usage, cost)
 
     def sources(self, request: Request, profile: Profile) -> dict[Source, int]:
         """Tokens by source, by estimate."""

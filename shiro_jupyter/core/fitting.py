@@ -92,7 +92,6 @@ class Fitting:
         self._tried = happened
 
         def count(usage: Usage) -> None:
-            turn.usage += usage
             self._emit(UsageReported(usage))
 
         room = self._most.get(client.profile.model, 0)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from .errors import LimitReached
-from .events import Usage
 from .tools.base import Tool, ToolResult
 from .transcript import Call, Outcome
 from .workspace.clock import Clock
@@ -86,7 +85,6 @@ class Turn:
 
     number: int
     started: float
-    usage: Usage = field(default_factory=Usage)
     malformed: int = 0
     repeats: Repeats = field(default_factory=Repeats)
     heard: bool = False  # text of the step at hand has been shown

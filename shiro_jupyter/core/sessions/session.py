@@ -138,15 +138,17 @@ class Session:
             self.tainted.add(by)
             self.record({"set": "tainted", "value": sorted(self.tainted)})
 
-    def add_usage(self, usage: Usage, cost: Cost = NO_COST) -> None:
+    def add_usage(self, usage: Usage, cost: Cost = NO_COST) -> Spent:
         """What the model in use took in the newest turn, and what that cost."""
         self.usage += usage
         self.cost += cost
-        self.spent.append(Spent(self.turn, self.model, usage, cost))
+        spent = Spent(self.turn, self.model, usage, cost)
+        self.spent.append(spent)
         self.record({"set": "usage", "value": _counts(self.usage)})
         calls = [cost.priced, cost.unknown, cost.local]
-        stored = {"turn": self.turn, "model": self.model, "usage": _counts(usage)}
+        stored = {"turn": spent.turn, "model": spent.model, "usage": _counts(usage)}
         self.record({"set": "spent", "value": {**stored, "cost": cost.dollars, "calls": calls}})
+        return spent
 
 
 def _counts(usage: Usage) -> list[int]:
