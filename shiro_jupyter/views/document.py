@@ -69,12 +69,14 @@ class Table:
     """Rows of cells under their heads; a cell is one line.
 
     `main` is the column to be read, by default the last one: as plain text it takes the room
-    that is left, and what stands right of it comes behind it.
+    that is left, and what stands right of it comes behind it. `numbers` are the columns left of it
+    whose cells end at one line.
     """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     main: int = -1
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,9 @@ def _markdown(blocks: Iterable[Block]) -> list[str]:
                 out.append(f"**{line}**" if strong else line)
             case Verbatim(text):
                 out.append(fenced(text))
-            case Table(heads, rows):
-                lines = [heads, ("---",) * len(heads), *(map(_cell_markdown, row) for row in rows)]
+            case Table(heads, rows, numbers=numbers):
+                rule = ["---:" if at in numbers else "---" for at in range(len(heads))]
+                lines = [heads, rule, *(map(_cell_markdown, row) for row in rows)]
                 out.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
             case Folded(title, inner):
                 summary = f"<details><summary>{html_text(title)}</summary>"
@@ -188,16 +191,19 @@ def _table_html(table: Table) -> str:
     main = table.main % len(table.heads)
 
     def row(tag: str, cells: Sequence[str]) -> str:
-        made = (_cell_html(tag, cell, main == at) for at, cell in enumerate(cells))
+        made = (
+            _cell_html(tag, cell, main == at, "right" if at in table.numbers else "left")
+            for at, cell in enumerate(cells)
+        )
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(row("td", cells) for cells in table.rows)
     return f"<table><thead>{row('th', table.heads)}</thead><tbody>{body}</tbody></table>"
 
 
-def _cell_html(tag: str, text: str, main: bool) -> str:
+def _cell_html(tag: str, text: str, main: bool, side: str) -> str:
     text = one_line(text, CELL)
-    style = "text-align:left;vertical-align:top"
+    style = f"text-align:{side};vertical-align:top"
     if len(text) <= UNBROKEN:
         style += ";white-space:nowrap"
     elif main:  # its longest word, an address, would push what is right of it out of sight
@@ -230,7 +236,10 @@ def _aligned(table: Table, width: int) -> list[str]:
         told = [" ".join(texts)]
         if width:
             told = [each for text in texts for each in _wrapped(text, room)]
-        start = "".join(map(str.ljust, row, sizes))
+        start = "".join(
+            f"{cell.rjust(size - 2)}  " if at in table.numbers else cell.ljust(size)
+            for at, (cell, size) in enumerate(zip(row, sizes, strict=False))
+        )
         lines += [start + told[0], *(" " * margin + each for each in told[1:])]
     return [line.replace(_SECOND, "").rstrip() for line in lines]
 

@@ -87,6 +87,18 @@ def test_short_cells_of_html_are_not_broken_and_long_ones_are() -> None:
     assert f'<td style="{style}">{"x" * 21}</td>' in bundle([table])["text/html"]
 
 
+def test_numbers_end_at_one_line() -> None:
+    table = Table(("turn", "in", "text"), (("1", "12,345", "a"), ("22", "7", "b")), numbers=(1,))
+    assert plain([table], 40).splitlines() == [
+        "turn      in  text",
+        "1     12,345  a",
+        "22         7  b",
+    ]
+    shown = bundle([table])
+    assert "| --- | ---: | --- |" in shown["text/markdown"]
+    assert shown["text/html"].count("text-align:right") == 3
+
+
 def test_what_a_cell_holds_is_text_in_every_form() -> None:
     shown = bundle([Table(("head",), ((HOSTILE,),))])
     seen = "a|b <img src=x onerror=alert(1)> [x](javascript:1) # c ⟨U+202E⟩"
