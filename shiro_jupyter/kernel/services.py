@@ -88,13 +88,7 @@ class Services:
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
         self.main, self.pictures = MainThread(self.interrupt, self._unserved), Pictures()
-        self.undo = Undo(
-            shell.user_ns,
-            self.folders.undo_dir,
-            lambda: opened.session if (opened := self.conversation.opened) else None,
-            tell=lambda text: self.thread.call(self._notice, text),
-            busy=lambda: bool(self._turns),
-        )
+        self.undo = self._undo()
         watched = self.undo.names.watched
         self.live = LiveKernel(shell, self.main, self.pictures, self.redactor, watched)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
@@ -143,6 +137,15 @@ class Services:
             prompt=lambda: owner.reply.prompt if (owner := CURRENT.get()) else "",
             waits=lambda: self.emit(Notice(WAITS)),
             interrupted=lambda: self._interrupt(CURRENT.get()),
+        )
+
+    def _undo(self) -> Undo:
+        return Undo(
+            self.shell.user_ns,
+            self.folders.undo_dir,
+            lambda: opened.session if (opened := self.conversation.opened) else None,
+            tell=lambda text: self.thread.call(self._notice, text),
+            busy=lambda: bool(self._turns),
         )
 
     # -- on main, or any thread ------------------------------------------------------------
