@@ -29,12 +29,18 @@ FIELDS: dict[str, dict[str, type]] = {
     "shown": {"question": str},
     "stop": {"turn": int},
     "prompt": {"text": str},
+    "edit": {"id": int, "text": str},
+    "remove": {"id": int},
+    "now": {"id": int},
+    "abort": {},
     "done": {"id": str},
     "left": {"turn": int},
     "picture": {"key": str},
     "bye": {},
 }
 _UNSENDABLE = re.compile("[\ud800-\udfff]")
+LONGEST = 200_000  # characters of a text
+TOO_LONG = f"That is longer than {LONGEST:,} characters: put it into a file, and name that."
 # Of pages that vanished without a good-bye, too.
 PAGES_KEPT = 100
 NOT_STARTED = "The agent has not been started in this kernel: run %shiro in a cell."
@@ -143,6 +149,8 @@ def wrong(request: Any) -> str:
         sent = name not in ("page", "notebook") or not _UNSENDABLE.search(str(value))
         if type(value) is not kind or not sent:
             return f"{what} needs {name!r}, {'a whole number' if kind is int else 'a text'}."
+    if any(len(request[name]) > LONGEST for name in ("text", "words") if name in FIELDS[what]):
+        return TOO_LONG
     if what == "done" and type(request.get("error", "")) is not str:
         return "done takes 'error' as a text."
     protocol = request.get("protocol", PROTOCOL)

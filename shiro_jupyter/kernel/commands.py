@@ -16,6 +16,7 @@ from ..core.errors import UsageError
 from ..core.policy.gate import Mode, is_looser
 from ..core.sessions import catalogue
 from ..core.tools.job_status import job_line
+from ..views.queue import back_lines
 from . import compat
 from .command_line import FLAGS
 from .report import models_text, status_text
@@ -25,9 +26,10 @@ from .services import Services
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt that a command makes: the turn goes on with it."""
+    """A prompt that a command makes: the turn goes on with it, or `now` the one that runs."""
 
     text: str
+    now: bool = False
 
 
 Work = Coroutine[Any, Any, Said]
@@ -173,18 +175,16 @@ def todos(services: Services, rest: str) -> str:
 
 @command()
 def stop(services: Services, rest: str) -> Outcome:
-    """end the turn in the background and all prompts that wait behind it"""
+    """end the turn in the background and hand back the prompts that wait behind it"""
 
-    async def work() -> str:
-        stopped = await services.stop()
+    async def work() -> Said:
+        stopped, back = await services.stop()
         if not stopped:
             raise UsageError("No turn is running.")
-        return "Stopped the turn." if stopped == 1 else f"Stopped {stopped} turns."
+        said = "Stopped the turn." if stopped == 1 else f"Stopped {stopped} turns."
+        return "\n".join([said, *back_lines(back)])
 
-    if services.thread.here:
-        return work()
-    # Main blocks: a cell that serves would first ask the question of the turn to be stopped.
-    return services.thread.spawn(work).result()
+    return at_once(services, work)
 
 
 @command("[stop ID]")
@@ -250,6 +250,12 @@ def fix(services: Services, rest: str) -> Prompt:
     if not prompt:
         raise UsageError("No cell has failed yet: there is nothing to fix.")
     return Prompt(prompt)
+
+
+def at_once(services: Services, work: Callable[[], Work]) -> Outcome:
+    """Work on the agent's thread for which main blocks: a cell that serves would first ask the
+    question of a turn that waits."""
+    return work() if services.thread.here else services.thread.spawn(work).result()
 
 
 def ask_in_a_cell(services: Services, name: str) -> None:

@@ -17,6 +17,7 @@ from ..views.visible import visible
 from . import commands, compat
 from . import context_commands as context_commands  # registers its commands
 from . import memory_commands as memory_commands  # registers its commands
+from . import queue_commands as queue_commands  # registers its commands
 from . import undo_commands as undo_commands  # registers its commands
 from .cell_interrupts import in_cell
 from .channel import Channel
@@ -147,7 +148,7 @@ class Host:
             if not line.prompt.strip():
                 say(self.shell, f"Going on with: {said.title or said.id}")
                 return None
-        prompt = line.prompt
+        prompt, now = line.prompt, False
         if line.command:
             name, rest = line.command
             outcome = commands.find(name).run(self.services, rest)
@@ -156,12 +157,12 @@ class Host:
             if not isinstance(outcome, commands.Prompt):
                 say(self.shell, outcome)
                 return None
-            prompt = outcome.text
+            prompt, now = outcome.text, outcome.now
         elif not prompt.strip():
             prompt = yield from self._of_nothing(person)
             if not prompt:
                 return None
-        return (yield from self._ask(line, prompt, person))
+        return (yield from self._ask(line, prompt, person, now))
 
     def _set(self, line: CommandLine) -> None:
         """What a flag sets for the kernel, from now on; checked before it is kept."""
@@ -184,7 +185,7 @@ class Host:
         say(self.shell, "Ask something: %shiro PROMPT. %shiro /help lists what else there is.")
         return ""
 
-    def _ask(self, line: CommandLine, prompt: str, person: bool) -> Steps:
+    def _ask(self, line: CommandLine, prompt: str, person: bool, now: bool = False) -> Steps:
         """The turn itself, or the recorded answer where that will do."""
         per_turn = {"mode": line.mode, "think": line.think, "memory": line.memory}
         flags = {name: value for name, value in per_turn.items() if value not in ("", True)}
@@ -206,6 +207,7 @@ class Host:
             view=view,
             ticks=ticks,
             cell=cell.cell,
+            now=now,
         )
         owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
         if not line.memory:

@@ -51,6 +51,8 @@ class Owner(Errand):
     view: View
     ticks: bool
     cell: str | None = ""  # its id, where the front end names it; None: asked in a page
+    page: str = ""  # the one that it was typed in
+    now: bool = False  # into the turn that runs, where one does
     record: Callable[[str], None] | None = None  # keeps the answer for a re-run
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
     unsubscribe: Callable[[], None] = lambda: None

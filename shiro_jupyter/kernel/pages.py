@@ -6,14 +6,17 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from ..core.errors import ToolFailed
-from ..core.events import Answer, Event, Question, TurnEnded, TurnStarted
+from ..core.errors import ToolFailed, UsageError
+from ..core.events import Answer, Event, Question, QueueChanged, TurnEnded, TurnStarted, Waiting
+from ..core.queue import Queue
 from ..core.workspace.clock import Clock
 from ..views.cell import PATIENCE
 from ..views.feed import Feed
 from ..views.page import INTERVAL, About, PageView
+from ..views.queue import queue_model, sendable
 from ..views.state import TurnState
 from ..views.static import left_behind
 from ..views.visible import visible
@@ -39,9 +42,9 @@ class Pages:
     """`kernel`, `turn`, `present`, `handle` and `serve` are for any thread; all else is used on the
     agent's, which `call` hands a callback over to.
 
-    `answer` and `interrupt` are what a page's answer and its stop button do; `picture` finds what
-    a page shows of a call, on any thread; `prompted` is told the page and what was typed into its
-    prompt box.
+    `answer`, `interrupt` and `abort` are what a page's answer, its stop button and its Escape key
+    do; `queue` holds what waits; `picture` finds what a page shows of a call, on any thread;
+    `prompted` is told the page and what was typed into its prompt box.
     """
 
     def __init__(
@@ -52,12 +55,16 @@ class Pages:
         call: Callable[..., None],
         answer: Callable[[Answer, str], object],
         interrupt: Callable[[], object],
+        abort: Callable[[], object] = lambda: None,
+        queue: Callable[[], Queue] = lambda: Queue(lambda event: None),
         picture: Callable[[str], Picture | None] = lambda key: None,
     ) -> None:
         self.turn = 0  # the newest, counted from the load
         self.prompted: Callable[[str, str], object] = lambda page, text: None
         self._channel, self._feed, self._clock, self._call = channel, feed, clock, call
         self._answer, self._interrupt, self._picture = answer, interrupt, picture
+        self._abort, self._queue = abort, queue
+        self._waiting: tuple[Waiting, ...] = ()
         epoch = clock.now().timestamp() - clock.monotonic()
         self._view = PageView(self._tell, about, epoch)
         self._cells: list[str] = []  # of each turn
@@ -97,6 +104,11 @@ class Pages:
             self._runs = True
             self._drawn.clear()
             self._shown.clear()
+        if isinstance(event, QueueChanged):
+            self._waiting = event.waiting
+            self._tell_queue()
+            for each in event.back:
+                self._give_back(each.source, each.text)
         self._follow()
         self._view.apply(event, at)
         if isinstance(event, TurnEnded):
@@ -113,6 +125,29 @@ class Pages:
             self._follow()
 
         return detach
+
+    def addressed(self, changed: QueueChanged) -> QueueChanged:
+        """With what is handed back for the pages that are there: for the one that it was typed in,
+        else the one that was active last. What has no source has no input to go to."""
+        there = [page for page in list(self._channel.pages.values()) if page.id in self._there]
+        newest = max(there, key=lambda page: page.active, default=None)
+
+        def of(waiting: Waiting) -> Waiting:
+            if not waiting.source or waiting.source in self._there:
+                return waiting
+            return replace(waiting, source=newest.id if newest else "")
+
+        return replace(changed, back=tuple(of(each) for each in changed.back))
+
+    def _give_back(self, page: str, text: str) -> None:
+        """Words go back into the input of the page."""
+        if page:
+            self._channel.send({"kind": "back", "to": page, "text": sendable(text)})
+
+    def _tell_queue(self, **to: str) -> None:
+        if self.present:
+            waiting = queue_model(self._waiting)
+            self._channel.send({"kind": "queue", "waiting": waiting, **to})
 
     def say(self, page: str, text: str) -> None:
         self._channel.send({"kind": "said", "to": page, "text": visible(text)})
@@ -218,6 +253,7 @@ class Pages:
                 self._come(page)
                 for event in self._view.snapshots(at):
                     self._tell_one(page, event)
+                self._tell_queue(to=page)
             case "snapshot":
                 if found := self._view.snapshot(request["turn"], at):
                     self._tell_one(page, found)
@@ -234,12 +270,32 @@ class Pages:
                     self._interrupt()
             case "prompt":
                 self.prompted(page, request["text"])
+            case "edit" | "remove" | "now":
+                self._change(request)
+            case "abort":
+                self._abort()
             case "done":
                 self._done(request)
             case "left":
                 self._left(page, request["turn"])
             case "bye":
                 self._bye(page)
+
+    def _change(self, request: Message) -> None:
+        """What waits; it may have begun in that moment, and then edited words go back."""
+        page, number = request["page"], request["id"]
+        try:
+            match request["do"]:
+                case "edit":
+                    self._queue().edit(number, request["text"])
+                case "remove":
+                    self._queue().remove(number)
+                case "now":
+                    self._queue().steer(number)
+        except UsageError as error:
+            self.say(page, str(error))
+            if words := request.get("text", "").strip():
+                self._give_back(page, words)
 
     def _tell_one(self, page: str, event: Message) -> None:
         event = {"kind": "turn", "kernel": self.kernel, **event, "to": page}

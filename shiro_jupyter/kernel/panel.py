@@ -36,9 +36,9 @@ class Panel:
         self.services.thread.spawn(lambda: self._answered(page, text))
 
     async def _answered(self, page: str, text: str) -> None:
-        """What is no turn, or came to none, is said to the page."""
+        """What is no turn is said to the page."""
         try:
-            said = await self._run(text.strip())
+            said = await self._run(page, text.strip())
         except ShiroError as error:
             said = str(error)
         except Exception as error:
@@ -47,8 +47,8 @@ class Panel:
         if said:
             self.services.pages.say(page, said)
 
-    async def _run(self, text: str) -> str:
-        line = CommandLine(prompt=text)
+    async def _run(self, page: str, text: str) -> str:
+        line, now = CommandLine(prompt=text), False
         if line.command:
             name, rest = line.command
             outcome = commands.find(name).run(self.services, rest)
@@ -56,7 +56,7 @@ class Panel:
                 outcome = await outcome
             if not isinstance(outcome, commands.Prompt):
                 return text_of(outcome)
-            text = outcome.text
+            text, now = outcome.text, outcome.now
         owner = Owner(
             line=line,
             reply=Reply(text),
@@ -65,7 +65,9 @@ class Panel:
             view=Unseen(),
             ticks=False,
             cell=None,
+            page=page,
+            now=now,
         )
         CURRENT.set(owner)  # of this task alone
-        ended = await self.services.turn(owner, text)
-        return "" if owner.started else ended.reason
+        await self.services.turn(owner, text)
+        return ""  # the page has seen how it ended

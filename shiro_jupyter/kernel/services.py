@@ -15,7 +15,7 @@ from typing import Any
 from ..core.agent import Agent
 from ..core.context.prompt import system_text
 from ..core.errors import StorageError, UsageError
-from ..core.events import Event, Notice, TurnEnded, TurnStarted
+from ..core.events import Event, Notice, QueueChanged, TurnEnded, TurnStarted, Waiting
 from ..core.memory.store import Memory
 from ..core.models import lone
 from ..core.models.base import ModelClient
@@ -23,6 +23,7 @@ from ..core.policy.gate import Gate
 from ..core.policy.redactor import Redactor
 from ..core.policy.secrets import known
 from ..core.questions import Questions
+from ..core.queue import TAKEN_OFF, Queue
 from ..core.sessions.log import Opened
 from ..core.sessions.running import Running
 from ..core.settings import Loaded, Settings
@@ -64,6 +65,8 @@ WAITS = (
     "A turn in the background waits for your answer: run %shiro to give it, or %shiro /stop to end "
     "the turn."
 )
+NO_QUEUE = "No prompt waits: ask something first."
+SENT = "The prompt went into the turn before it, which answers it."
 STOP_SECONDS = 5.0  # for stopped turns to end in good order
 
 
@@ -113,6 +116,8 @@ class Services:
             call=self.thread.call,
             answer=lambda answer, digest: self.questions.answer(answer, digest),
             interrupt=lambda: self._interrupt(None),
+            abort=self._abort,
+            queue=self.queue,
             picture=self.pictures.find,
         )
         self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
@@ -250,18 +255,21 @@ class Services:
         self._turns.append(owner)
         ticking = asyncio.create_task(self._tick(owner))
         try:
-            ended = await agent.submit(prompt)
+            ended = await agent.submit(prompt, owner.page, now=owner.now)
         except asyncio.CancelledError:
-            ended = TurnEnded(0, "interrupted", "The prompt was taken off the queue.")
-            owner.dropped(ended.reason)
+            ended = TAKEN_OFF
         finally:
             self._turns.remove(owner)
             ticking.cancel()
+        if not owner.started:
+            owner.dropped(SENT if ended.turn else ended.reason)
         owner.reply.finish(ended, agent.session.answer(ended.turn))
         return ended
 
     def emit(self, event: Event) -> None:
         owner = CURRENT.get()
+        if isinstance(event, QueueChanged):
+            event = self.pages.addressed(event)
         if owner and isinstance(event, TurnStarted):
             owner.started = True
             self.hold(owner.loaded)
@@ -285,17 +293,24 @@ class Services:
         except StorageError as error:
             self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
 
-    async def stop(self) -> int:
-        """End the running turn and all that wait behind it; how many there were."""
+    async def stop(self) -> tuple[int, tuple[Waiting, ...]]:
+        """End the running turn and hand back what waits behind it: how many turns there were, and
+        what has gone back to which page."""
         turns = list(self._turns)
-        for owner in turns:
-            if owner.task and not owner.started:
-                owner.task.cancel()
-        if self.conversation.agent:
-            self.conversation.agent.stop()
+        back = self.pages.addressed(QueueChanged((), self._abort())).back
         if tasks := [owner.task for owner in turns if owner.task]:
             await asyncio.wait(tasks, timeout=STOP_SECONDS)
-        return len(turns)
+        return len(turns), back
+
+    def _abort(self) -> tuple[Waiting, ...]:
+        agent = self.conversation.agent
+        return agent.abort() if agent else ()
+
+    def queue(self) -> Queue:
+        """The prompts that wait. Raises `UsageError` where there is no conversation yet."""
+        if self.conversation.agent is None:
+            raise UsageError(NO_QUEUE)
+        return self.conversation.agent.queue
 
     def _made(self, opened: Opened, loaded: Loaded, prompt: str) -> Agent:
         session, remembered = opened.session, self.remembered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.events import QueueChanged, Waiting
+from ..core.events import Waiting
 from .visible import one_line
 
 SHOWN = 3  # entries of the short form
@@ -26,11 +26,9 @@ def come(before: Sequence[Waiting], waiting: Sequence[Waiting]) -> list[Waiting]
     return [each for each in waiting if each.id not in known]
 
 
-def back_lines(changed: QueueChanged) -> list[str]:
+def back_lines(back: Sequence[Waiting]) -> list[str]:
     """What was handed back, in the words of those that have no input to go to."""
-    return [
-        f"Taken off the queue, not run: {each.text}" for each in changed.back if not each.source
-    ]
+    return [f"Taken off the queue, not run: {each.text}" for each in back if not each.source]
 
 
 def queue_model(waiting: Sequence[Waiting]) -> list[dict[str, Any]]:

@@ -167,10 +167,10 @@ class TurnState:
                 fresh = TurnState(event.turn, event.prompt, at, todos=self.todos, queue=self.queue)
                 self.__dict__.update(fresh.__dict__)
                 return True
-            case e.QueueChanged(waiting):
+            case e.QueueChanged(waiting, back):
                 self.queue = waiting
                 if self.turn and not self.ended:
-                    self.notes += back_lines(event)
+                    self.notes += back_lines(back)
                 return True
             case e.TodosChanged(todos):
                 self.todos, self.todos_changed = todos, True

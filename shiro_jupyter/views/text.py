@@ -138,7 +138,7 @@ class TextView:
 
     def _queue(self, changed: e.QueueChanged, before: tuple[e.Waiting, ...]) -> None:
         """A terminal shows what waits in its region; elsewhere each is told as it comes."""
-        lines = back_lines(changed)
+        lines = back_lines(changed.back)
         if not (self._terminal or self._quiet):
             lines += queue_lines(come(before, changed.waiting))
         for line in lines:

@@ -47,7 +47,7 @@ def aside(kernel: Kernel, code: str) -> str:
     request = kernel.send(code)
     outputs = kernel.finish(request)
     assert outputs.status == "ok"
-    assert outputs.stdout == ""
+    assert outputs.stdout in ("", "· next: front\n")  # where it holds two
     return request
 
 
@@ -135,7 +135,7 @@ def test_its_question_is_put_in_the_cell_that_runs(kernel: Kernel, form: str) ->
 def test_an_interrupt_takes_a_waiting_cell_out_of_the_queue(kernel: Kernel) -> None:
     request = aside(kernel, "%shiro slow &")
     cell = kernel.send("%shiro front")
-    queued = "get_ipython()._shiro_extension.host.services.conversation.agent._queue"
+    queued = "get_ipython()._shiro_extension.host.services.conversation.agent.queue.waiting"
     begun: list[float] = []
 
     def once() -> None:
@@ -148,7 +148,7 @@ def test_an_interrupt_takes_a_waiting_cell_out_of_the_queue(kernel: Kernel) -> N
     )
     assert outputs.of("error")[0]["ename"] == "KeyboardInterrupt"
     assert "Slowly." in kernel.later(request, "answered").stdout
-    assert kernel.value(queued) == "[]"
+    assert kernel.value(queued) == "()"
 
 
 def test_code_that_a_turn_runs_cannot_ask_itself(kernel: Kernel) -> None:

@@ -132,7 +132,7 @@ def test_a_cell_that_waits_behind_it_does_not_show_its_code(
 ) -> None:
     page.prompt("slow")
     page.prompt("sum")
-    page.shows(queue=["sum"])
+    page.shows(queue=["next: sum"])
     outputs = kernel.run(f"{form}%shiro front\nprint('theirs')", stdin=str)
     assert "In front." in outputs.stdout and "theirs\n" in outputs.stdout
     assert "in code" not in str(outputs.messages)
@@ -205,12 +205,12 @@ def test_stop_as_a_command_ends_all_that_wait(kernel: Kernel, page: FakePage) ->
     page.prompt("silent")
     page.shows(phase="thinking")
     page.prompt("front")
-    page.shows(queue=["front"])
+    page.shows(queue=["next: front"])
     page.prompt("/clear")
     assert "end it with %shiro /stop" in said(page)
     page.prompt("/stop")
-    told = {said(page), said(page)}
-    assert told == {"Stopped 2 turns.", "The prompt was taken off the queue."}
+    assert said(page) == "Stopped 2 turns."
+    assert page.back() == "front"
     page.prompt("/stop")
     assert said(page) == "No turn is running."
 
@@ -223,6 +223,145 @@ def test_what_is_wrong_with_the_settings_is_said(kernel: Kernel, page: FakePage)
     assert "SHIRO_MAX_STEPS" in told and page.of("turn") == []
     page.prompt("front")
     assert page.ended("front")["ended"]["outcome"] == "answered"
+
+
+# -- the queue -------------------------------------------------------------------------------
+
+
+def queued(page: FakePage, *prompts: str) -> list[int]:
+    """Ask these behind one that takes its time; their numbers."""
+    page.prompt("silent")
+    page.shows(phase="thinking")
+    for at, prompt in enumerate(prompts, start=1):
+        page.prompt(prompt)
+        page.until(lambda at=at: len(page.waiting()) == at)  # type: ignore[misc]
+    assert [each["text"] for each in page.waiting()] == list(prompts)
+    return [each["id"] for each in page.waiting()]
+
+
+def test_what_waits_is_seen_edited_removed_and_sent_now(kernel: Kernel, page: FakePage) -> None:
+    first, second, third = queued(page, "sum", "front", "slow")
+    assert page.request("edit", id=first, text="front again") == {"ok": True}
+    page.until(lambda: page.waiting()[0]["text"] == "front again")
+    page.request("now", id=third)
+    page.until(lambda: [each["id"] for each in page.waiting()] == [third, first, second])
+    assert page.waiting()[0]["now"] and not page.waiting()[1]["now"]
+    page.shows(queue=["at the next step: slow", "next: front again", "next: front"])
+    page.request("remove", id=second)
+    page.until(lambda: [each["id"] for each in page.waiting()] == [third, first])
+    page.request("stop")
+    assert page.ended("slow")["ended"]["outcome"] == "answered"  # a turn of its own, and next
+    page.ended("front again")
+    assert page.waiting() == []
+    prompts = [turn["prompt"] for turn in page.follower.models.values()]
+    assert prompts == ["silent", "slow", "front again"]
+    assert page.of("back") == page.of("said") == []
+
+
+def test_what_comes_too_late_is_said_and_edited_words_go_back(page: FakePage) -> None:
+    page.prompt("front")
+    page.ended("front")
+    for do in ("remove", "now"):
+        page.request(do, id=1)
+        assert said(page).startswith("That prompt no longer waits")
+    assert page.of("back") == []
+    page.request("edit", id=1, text="in vain")
+    assert said(page).startswith("That prompt no longer waits")
+    assert page.back() == "in vain"
+
+
+def test_abort_ends_the_turn_and_hands_back_what_waits(kernel: Kernel, page: FakePage) -> None:
+    with page_of(kernel, "page-2") as other:
+        other.hello()
+        other.settle()
+        queued(page, "slow", "front\nof all")
+        page.request("abort")
+        assert page.ended("silent")["ended"]["outcome"] == "interrupted"
+        assert [page.back(), page.back()] == ["slow", "front\nof all"]
+        other.take_for(0.3)
+        assert other.of("back") == []
+        other.request("bye")
+    assert page.waiting() == page.of("said") == []
+
+
+def test_what_a_cell_asked_is_listed_where_it_is_handed_back(
+    kernel: Kernel, page: FakePage
+) -> None:
+    page.prompt("silent")
+    page.shows(phase="thinking")
+    kernel.run("r = %shiro front &", stdin=str)
+    page.until(lambda: len(page.waiting()) == 1)
+    page.request("abort")
+    turn = page.ended("silent")
+    assert turn["notes"] == ["Taken off the queue, not run: front"]
+    assert kernel.value("r.reason") == "'The prompt was taken off the queue.'"
+    assert page.of("back") == []
+
+
+def test_the_words_of_a_page_that_is_gone_go_to_another(kernel: Kernel, page: FakePage) -> None:
+    with page_of(kernel, "page-2") as other:
+        other.hello()
+        other.prompt("silent")
+        page.shows(phase="thinking")
+        other.prompt("front")
+        page.until(lambda: len(page.waiting()) == 1)
+        other.request("bye")
+    page.request("abort")
+    assert page.back() == "front"
+
+
+def test_a_page_that_comes_is_told_what_waits(kernel: Kernel, page: FakePage) -> None:
+    queued(page, "front")
+    page.shows(queue=["next: front"])
+    with page_of(kernel, "page-2") as other:
+        other.hello()
+        other.until(lambda: [each["text"] for each in other.waiting()] == ["front"])
+        other.request("bye")
+    page.request("abort")
+    page.ended("silent")
+
+
+def test_a_steered_prompt_is_answered_in_the_turn_that_runs(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("calm")
+    page.until((kernel.folder / "begun").exists)
+    page.prompt("/steer use calm words")
+    page.until(lambda: [each["now"] for each in page.waiting()] == [True])
+    (kernel.folder / "go").touch()
+    turn = page.ended("calm")
+    assert [each["kind"] for each in turn["work"]] == ["tool", "asked"]
+    assert turn["work"][1]["text"] == "use calm words"
+    assert "It went on." in turn["answer"][0]
+    assert page.waiting() == [] and page.of("said") == []
+
+
+def test_with_no_turn_running_a_steered_prompt_is_a_plain_one(page: FakePage) -> None:
+    page.prompt("/steer front")
+    assert page.ended("front")["ended"]["outcome"] == "answered"
+    page.prompt("/steer")
+    assert said(page) == "Say what to send: /steer TEXT."
+
+
+def test_the_queue_by_commands(kernel: Kernel, page: FakePage) -> None:
+    (number,) = queued(page, "front")
+    page.prompt("/queue")
+    assert "front" in said(page)
+    page.prompt(f"/queue edit {number} sum of all")
+    assert said(page) == f"{number} now says: sum of all"
+    page.prompt(f"/queue now {number}")
+    assert said(page) == "Goes into the turn before its next step: sum of all"
+    listed = kernel.run("%shiro /queue", stdin=str).of("display_data")[0]["data"]["text/plain"]
+    assert "at the next step" in listed and "sum of all" in listed
+    told = kernel.run(f"%shiro /queue remove {number}", stdin=str)
+    assert told.stdout == "Taken off the queue: sum of all\n"
+    for wrong in ("/queue edit 1", "/queue now", "/queue 1", "/queue remove 1 2", "/queue x 1 2"):
+        page.prompt(wrong)
+        assert said(page).startswith("Say /queue, ")
+    page.prompt("/queue remove 99")
+    assert said(page).startswith("That prompt no longer waits")
+    page.prompt("/queue")
+    assert said(page) == "No prompt waits: ask something first."
+    page.request("abort")
+    page.ended("silent")
 
 
 # -- Run All around it -----------------------------------------------------------------------

@@ -66,14 +66,18 @@ def test_turns_in_the_background_are_stopped_by_a_command(kernel: Kernel) -> Non
     refused = kernel.run("%shiro /clear", stdin=lambda prompt: "")
     assert "end it with %shiro /stop" in refused.stream("stderr")
     outputs = kernel.run("%shiro /stop\nprint(a.outcome, b.outcome)", stdin=lambda prompt: "")
-    assert outputs.stdout == "Stopped 2 turns.\ninterrupted interrupted\n"
+    assert outputs.stdout == (
+        "Stopped 2 turns.\nTaken off the queue, not run: slow\ninterrupted interrupted\n"
+    )
     kernel.later(first, "interrupted")
     nothing = kernel.run("%shiro /stop", stdin=lambda prompt: "")
     assert nothing.stream("stderr") == "No turn is running.\n"
     assert "Hello." in kernel.run("%shiro hi", stdin=lambda prompt: "").stdout
     assert (
-        kernel.value("get_ipython()._shiro_extension.host.services.conversation.agent._queue")
-        == "[]"
+        kernel.value(
+            "get_ipython()._shiro_extension.host.services.conversation.agent.queue.waiting"
+        )
+        == "()"
     )
 
 

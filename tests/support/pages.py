@@ -99,6 +99,17 @@ class FakePage:
     def of(self, kind: str) -> list[Message]:
         return [event for event in self.events if event["kind"] == kind]
 
+    def waiting(self) -> list[Message]:
+        """The prompts that wait, as told last."""
+        told = self.of("queue")
+        return list(told[-1]["waiting"]) if told else []
+
+    def back(self) -> str:
+        """What was handed back to this page next; taken out of its events."""
+        event = self.until(lambda: self.of("back"))[0]
+        self.events.remove(event)
+        return str(event["text"])
+
     def question(self) -> Message:
         """The one that waits in the newest turn, as soon as there is one."""
         found = self.until(lambda: self.newest().get("questions"))
