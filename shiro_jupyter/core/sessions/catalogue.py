@@ -19,8 +19,8 @@ from .session import Record
 LISTED = 15
 SHORTEST_ID = 8
 # Bytes that are read of a file, however large it is: its first line and title stand at the
-# beginning, its newest turn at the end. The end is longer where that holds nothing else.
-_HEAD, _ENDS = 16_384, (65_536, 1_048_576)
+# beginning, its newest turn at the end. More of that where it holds no turn's end.
+_HEAD, _ENDS = 16_384, (8_192, 131_072)
 
 
 @dataclass(frozen=True)
@@ -164,19 +164,18 @@ def _to_its_end(listing: Listing) -> Listing:
     for reach in _ENDS:
         start = max(0, listing.size - reach)
         lines = _part(listing.path, start, reach).split(b"\n")[1 if start else 0 :]
-        turns, title = listing.turns, listing.title
+        turns, title = 0, ""
         for record in _records(lines):
-            value = record.get("value")
-            match record.get("set"), value:
-                case "ended", {"turn": int(turn), "title": str(title)}:
-                    turns = turn
+            match record.get("set"), record.get("value"):
+                case "ended", {"turn": int(turns), "title": str(title)}:
+                    pass
                 case "title", str(title):
                     pass
             for item in items_of(record):
                 turns = item.turn
-        if turns:
-            return replace(listing, turns=turns, title=title)
-    return listing
+        if title:
+            break
+    return replace(listing, turns=turns, title=title or listing.title)
 
 
 def _part(path: Path, start: int, length: int) -> bytes:

@@ -76,6 +76,15 @@ def records_of(line: bytes) -> tuple[list[Record], bool]:
 
     A lost block reads as NULs, a record cut short may have the next one right behind it.
     """
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return _records_in(line)
+    return ([value], False) if isinstance(value, dict) else ([], True)
+
+
+def _records_in(line: bytes) -> tuple[list[Record], bool]:
+    """Of a line that is no record alone."""
     found: list[Record] = []
     pieces = [piece for piece in re.split(rb"\0+", line) if piece.strip()]
     damaged = b"\0" in line

@@ -154,7 +154,7 @@ def test_turns_size_and_a_later_title_are_read_from_the_ends_of_a_file(
     for _ in range(5):
         opened.session.append(Assistant("x" * 40_000, 3, 1))
     opened.log.flush()
-    assert sessions(folder)[0].turns == 3
+    assert [(each.title, each.turns) for each in sessions(folder)] == [(TITLE, 3)]
     opened.session.end_turn(3, "answered")
     opened.log.flush()
     assert [(each.title, each.turns) for each in sessions(folder)] == [("prices", 3)]
@@ -181,7 +181,7 @@ def test_a_large_file_is_never_read_whole(folder: Path, monkeypatch: pytest.Monk
         Path, "open", lambda self, mode: io.BufferedReader(Counted(self, mode.strip("b")))
     )
     assert [(each.title, each.turns) for each in sessions(folder)] == [(TITLE, 7)]
-    assert 0 < sum(read) < 200_000
+    assert 0 < sum(read) < 250_000
 
 
 def test_the_newest_session_of_a_notebook_that_nobody_owns(folder: Path, make: Make) -> None:
