@@ -19,8 +19,8 @@ from .context.tokens import estimate, estimate_item
 from .errors import EndpointError, EndpointRefused, NotCompacted, ShiroError
 from .events import Compacted, Event, NotesChanged, Notice, Usage
 from .models import lone
-from .models.base import ModelClient, Request
-from .models.room import room_for_items
+from .models.base import ModelClient
+from .models.room import usable as tokens_for
 from .notes.budget import Ask
 from .sessions.session import Session
 from .transcript import Assistant, Call, Cut, Item, Note, Reasoning, Result, Summary, User
@@ -113,7 +113,7 @@ class Compactor:
             raise NotCompacted("a call waits for your answer: run %shiro to give it first")
         if before < TINY:
             raise NotCompacted(f"it has only about {before:,} tokens")
-        whole = room_for_items(Request("", (), (), ABOUT + INSTRUCTION + keep), client.profile)
+        whole = tokens_for(client.profile) - estimate(ABOUT + INSTRUCTION + keep)
         room = min(whole, room) if room else whole
         text = await self._summary(items, client, count, room, keep)
         summary = Summary(self._with_facts(items, text, room), session.turn)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -60,9 +61,9 @@ def session_of(*items: Item) -> Session:
 class Compacting:
     """One compaction with a scripted model, and all that came of it."""
 
-    def __init__(self, session: Session, *steps: Step, window: int = 0) -> None:
+    def __init__(self, session: Session, *steps: Step, **profile: Any) -> None:
         self.session, self.before = session, list(session.items)
-        self.model = ScriptedModel(steps, Profile("scripted", window=window))
+        self.model = ScriptedModel(steps, Profile("scripted", **profile))
         self.events: list[Event] = []
         self.used: list[Usage] = []
         self.done: Compacted | None = None
@@ -139,6 +140,12 @@ def test_the_files_that_calls_named_are_kept_those_that_were_changed_first() -> 
     (text,) = files_named(named, ())
     assert f"f{FILES + 2}.py, and 3 more" in text and "f2.py" not in text
     assert files_named([User("hi", 1)], ()) == []
+
+
+def test_a_small_model_is_asked_the_same() -> None:
+    made = Compacting(session_of(), Step(SUMMED), calling="schema", window=8192).run()
+    assert made.done and made.done.after < made.done.before
+    assert "question 1" in made.prompts[0] and SUMMED in made.summary.text
 
 
 def test_in_mid_turn_the_model_is_told_to_go_on() -> None:

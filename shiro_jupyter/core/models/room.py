@@ -33,8 +33,8 @@ def sources_of(
     if profile.calling == "schema":  # which writes a short prompt of its own
         sent = SchemaCalling().payload(request, profile)
         found = dict.fromkeys(SOURCES, 0)
-        system, asked = (message["content"] for message in sent["messages"])
-        found["instructions"] = measure.text(system)
+        *system, asked = (message["content"] for message in sent["messages"])
+        found["instructions"] = sum(map(measure.text, system))
         found["turn"] = estimate(asked, measure.vocabulary)
         return found
     return sources(

@@ -75,3 +75,8 @@ def test_every_tool_says_its_source() -> None:
         "kernel": "list_variables inspect_variable run_python",
     }
     assert found == {name: source for source, names in expected.items() for name in names.split()}
+
+
+def test_a_small_model_without_tools_is_sent_a_plain_question() -> None:
+    request = Request("", (), (User("hi " * 100, 1),), turn=1)
+    assert size_of(request, Profile("m", calling="schema"), Measure()) == estimate("hi " * 100)
