@@ -146,6 +146,8 @@ class Agent(World):
     async def _run(self, prompt: str) -> TurnEnded:
         turn = Turn(self.session.turn + 1, self.clock.monotonic())
         prompt = self.redacted(prompt)
+        if self.meter.cost != events.NO_COST:  # calls outside any turn
+            self.meter.settle()
         self._calls.waited = 0.0
         self.emit(events.TurnStarted(turn.number, prompt))
         self.session.append(User(prompt, turn.number))

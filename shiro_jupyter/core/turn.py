@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from .errors import LimitReached
+from .settings.fields import Fields
 from .tools.base import Tool, ToolResult
 from .transcript import Call, Outcome
 from .workspace.clock import Clock
@@ -32,6 +33,16 @@ class Limits:
     cost: float = 0.0
     cost_day: float = 0.0
     ask_above: int = 0
+
+    @classmethod
+    def of(cls, settings: Fields) -> Limits:
+        return cls(
+            settings.max_steps,
+            settings.max_turn_seconds,
+            cost=settings.max_cost,
+            cost_day=settings.max_cost_day,
+            ask_above=settings.ask_above,
+        )
 
 
 def out_of_time(spent: float) -> LimitReached:

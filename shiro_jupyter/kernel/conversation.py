@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..core.agent import Agent
+from ..core.cost import Ledger, Meter
 from ..core.errors import UsageError
 from ..core.events import Event
 from ..core.sessions import catalogue
@@ -13,6 +14,7 @@ from ..core.sessions.fork import fork
 from ..core.sessions.log import Opened, load_session, open_session
 from ..core.sessions.session import Session
 from ..core.settings import Loaded
+from ..core.turn import Limits
 from ..core.workspace.clock import Clock
 from ..core.workspace.project import Project
 
@@ -37,6 +39,7 @@ class Conversation:
     ) -> None:
         self.opened: Opened | None = None
         self.agent: Agent | None = None
+        self.ledger = Ledger(folder.with_name("spending"), clock, tell)
         self._folder, self._project, self._clock, self._redacted = folder, project, clock, redacted
         self._tell, self._made, self._busy = tell, made, busy
 
@@ -48,6 +51,14 @@ class Conversation:
         if self.agent is None:
             self.agent = self._made(self.opened, loaded, prompt)
         return self.agent
+
+    def meter(self, loaded: Loaded) -> Meter:
+        """Of the session at hand; before there is one, of the day alone."""
+        if self.agent:
+            return self.agent.meter
+        limits = Limits.of(loaded.settings)
+        nobody = Session()
+        return Meter(nobody, self._clock, lambda event: None, self.ledger, limits=lambda: limits)
 
     def at_rest(self, loaded: Loaded) -> Agent:
         """The agent of the session at hand, while no turn runs. Raises `UsageError`."""

@@ -18,6 +18,11 @@ PAUSE_SECONDS = 0.05  # before the second try
 # connect, first after this long, then after twice as long each time. A cell may as well just run.
 NUDGE_SECONDS = 1.0
 
+NO_MAIN = (
+    "The main thread waits at its prompt and cannot run anything for a turn in the background; "
+    "ask again without &."
+)
+
 
 class Loopback:
     """Sends at most one such request at a time; used on the agent's loop.

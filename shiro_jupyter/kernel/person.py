@@ -23,6 +23,10 @@ _ALLOWING = dict.fromkeys(("y", "yes", "a", "allow", "once", "ok"), ALLOW) | dic
     ("s", "session"), ALLOW_SESSION
 )
 _NO = ("n", "no", "d", "deny", "")
+WAITS = (
+    "A turn in the background waits for your answer: run %shiro to give it, or %shiro /stop to end "
+    "the turn."
+)
 PROMPT_SHOWN = 60  # characters
 # What `input()` raises where it turns out that nobody can be asked.
 NOBODY = "StdinNotImplementedError"

@@ -45,26 +45,18 @@ from .document import LiveDocument
 from .end_signals import EndSignals
 from .fix import prompt_of_error
 from .live import LiveKernel
-from .loopback import Loopback
+from .loopback import NO_MAIN, Loopback
 from .main_thread import JobInterrupted, MainThread
 from .namespace import Namespace
 from .owner import CURRENT, Errand, Owner
 from .pages import Pages
-from .person import Person
+from .person import WAITS, Person
 from .pictures import Pictures
 from .session_memory import SessionMemory
 from .tools import kernel_tools, with_unknown_rules
 from .undo import Undo
 
 TICK_SECONDS = 0.1
-NO_MAIN = (
-    "The main thread waits at its prompt and cannot run anything for a turn in the background; "
-    "ask again without &."
-)
-WAITS = (
-    "A turn in the background waits for your answer: run %shiro to give it, or %shiro /stop to end "
-    "the turn."
-)
 NO_QUEUE = "No prompt waits: ask something first."
 SENT = "The prompt went into the turn before it, which answers it."
 STOP_SECONDS = 5.0  # for stopped turns to end in good order
@@ -330,6 +322,7 @@ class Services:
             ask=self.questions.ask,
             flush=opened.log.flush,
             redacted=self.redactor,
+            ledger=self.conversation.ledger,
             words_of_others=remembered.words_of_others,
             around=self.undo.files(session.id).around,
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
@@ -338,7 +331,9 @@ class Services:
 
     async def answer(self, prompt: str) -> str:
         """The model's answer outside any turn, without tools. Raises what a turn would fail of."""
-        client = await self.models.client(self.settings(), self._notice, self.questions.ask)
+        loaded = self.settings()
+        client = await self.models.client(loaded, self._notice, self.questions.ask)
+        client = self.conversation.meter(loaded).metered(client)
         return await lone.answer(client, self.redactor(prompt), self.clock, self.emit)
 
     async def _client(self) -> ModelClient:
@@ -356,7 +351,7 @@ class Services:
         for processes in (self.processes, self.models.local.processes):
             processes.hidden, processes.secrets = settings.hide, known(loaded.secrets)
         if agent := self.conversation.agent:
-            agent.limits = Limits(settings.max_steps, settings.max_turn_seconds)
+            agent.limits = Limits.of(settings)
             agent.project = replace(self.project, ignore=settings.ignore)
 
     def _interrupt(self, owner: object) -> None:

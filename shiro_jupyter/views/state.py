@@ -332,7 +332,9 @@ def footer(state: TurnState) -> str:
     if seconds := precise(ended.seconds):
         parts.append(seconds)
     if ended.cost is not None:
-        parts.append(f"${ended.cost:.4f}")
+        whole = ended.session_cost or 0.0
+        session = f" ({e.dollars(whole)} in this session)" if whole > ended.cost else ""
+        parts.append(f"{e.dollars(ended.cost)}{session}")
     return " · ".join(parts)
 
 
