@@ -62,7 +62,7 @@ class Conversation:
 
     def at_rest(self, loaded: Loaded) -> Agent:
         """The agent of the session at hand, while no turn runs. Raises `UsageError`."""
-        self._refuse_busy()
+        self.refuse_busy()
         if self.opened is None:
             raise UsageError(NONE)
         return self.agent_for(loaded, self.opened.session.title)
@@ -79,14 +79,14 @@ class Conversation:
 
     async def switch(self, opened: Opened | None) -> None:
         """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
-        self._refuse_busy()
+        self.refuse_busy()
         if self.opened:
             self.opened.log.close()
         self.opened, self.agent = opened, None
 
     async def resume(self, which: str) -> Session:
         """Open the session with this beginning of an id, or the project's newest ("latest")."""
-        self._refuse_busy()
+        self.refuse_busy()
         path = self._path(which)
         if self.opened and self.opened.log.path == path:
             return self.opened.session
@@ -94,7 +94,7 @@ class Conversation:
 
     async def fork(self, turn: int | None) -> Session:
         """Go on in a copy of the session at hand, of all of it or up to the end of a turn."""
-        self._refuse_busy()
+        self.refuse_busy()
         if self.opened is None:
             raise UsageError(NONE)
         self.opened.log.flush()
@@ -107,7 +107,7 @@ class Conversation:
             self._tell(notice)
         return opened.session
 
-    def _refuse_busy(self) -> None:
+    def refuse_busy(self) -> None:
         if self._busy():
             raise UsageError(BUSY)
 

@@ -83,7 +83,9 @@ class Services:
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
         self.main, self.pictures = MainThread(self.interrupt, self._unserved), Pictures()
-        self.undo = self._undo()
+        self.undo = Undo(
+            shell.user_ns, self.folders, lambda: self.conversation.opened, self.emit_from_main
+        )
         watched = self.undo.names.watched
         self.live = LiveKernel(shell, self.main, self.pictures, self.redactor, watched)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
@@ -134,15 +136,6 @@ class Services:
             prompt=lambda: owner.reply.prompt if (owner := CURRENT.get()) else "",
             waits=lambda: self.emit(Notice(WAITS)),
             interrupted=lambda: self._interrupt(CURRENT.get()),
-        )
-
-    def _undo(self) -> Undo:
-        return Undo(
-            self.shell.user_ns,
-            self.folders.undo_dir,
-            lambda: opened.session if (opened := self.conversation.opened) else None,
-            tell=lambda text: self.thread.call(self._notice, text),
-            busy=lambda: bool(self._turns),
         )
 
     # -- on main, or any thread ------------------------------------------------------------

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ..core.errors import ModelMendable, UsageError
+from ..core.errors import ModelMendable
+from ..core.events import Event, Notice
 from ..core.policy.subjects import Access
+from ..core.sessions.log import Opened
 from ..core.sessions.session import Session
 from ..core.sessions.undo import FileUndo
 from ..core.tools.base import Tool
 from ..core.transcript import Call, Result, User
-from .conversation import BUSY
+from ..core.workspace.folders import Folders
 from .names_undo import NamesUndo
 
 NEVER_RAN = ("refused", "invalid_arguments", "skipped")
@@ -32,25 +33,24 @@ class Lasting:
 
 
 class Undo:
-    """`folder` says where the files of a session are kept; `session` is the one at hand."""
+    """`opened` is the session at hand; `emit` takes events from any thread."""
 
     def __init__(
         self,
         namespace: dict[str, Any],
-        folder: Callable[[str], Path],
-        session: Callable[[], Session | None],
-        tell: Callable[[str], object],
-        busy: Callable[[], bool],
+        folders: Folders,
+        opened: Callable[[], Opened | None],
+        emit: Callable[[Event], object],
     ) -> None:
         self.names = NamesUndo(namespace, self._turn_at_hand)
-        self._folder, self._session, self._tell = folder, session, tell
-        self._busy = busy
+        self._folders, self._opened, self._emit = folders, opened, emit
         self._files: dict[str, FileUndo] = {}
         self._passed: set[tuple[str, int]] = set()  # undone, as far as that goes
 
     def files(self, session: str) -> FileUndo:
         if session not in self._files:
-            self._files[session] = FileUndo(self._folder(session), self._tell)
+            folder = self._folders.undo_dir(session)
+            self._files[session] = FileUndo(folder, lambda text: self._emit(Notice(text)))
         return self._files[session]
 
     def turns(self, session: Session, tools: Mapping[str, Tool[Any]]) -> list[int]:
@@ -62,17 +62,13 @@ class Undo:
                 found.add(turn)
         return sorted(found, reverse=True)
 
-    def refuse_in_mid_turn(self) -> None:
-        if self._busy():
-            raise UsageError(BUSY)
-
     def passed(self, session: Session, turn: int) -> None:
         """That turn was undone; what is left of it is not asked about again."""
         self._passed.add((session.id, turn))
 
     def _turn_at_hand(self) -> tuple[str, int] | None:
-        session = self._session()
-        return (session.id, session.turn) if session else None
+        opened = self._opened()
+        return (opened.session.id, opened.session.turn) if opened else None
 
 
 def prompt_of(session: Session, turn: int) -> str:

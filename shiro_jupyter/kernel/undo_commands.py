@@ -50,7 +50,7 @@ def undo(services: Services, rest: str) -> Work:
         if rest:
             told = [await in_thread(_outlook, services, session, turn, tools) for turn in turns]
             return services.redactor("\n".join(told)) or NOTHING
-        services.undo.refuse_in_mid_turn()
+        services.conversation.refuse_busy()
         if not turns:
             return NOTHING
         return services.redactor(await _undone(services, session, turns[0], tools))
