@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from shiro_jupyter.core.events import Usage
+from shiro_jupyter.core.sessions.fork import fork
 from shiro_jupyter.core.sessions.records import records_of
 from shiro_jupyter.core.todos import Todo
-from tests.support.sessions import Desk
+from shiro_jupyter.core.transcript import Assistant, Call, Item, Reasoning, User
+from tests.support.kills import accept
+from tests.support.sessions import ITEMS, TASKS, Desk
 
 
 @pytest.fixture
@@ -73,3 +80,79 @@ def test_malformed_state_is_left_out(desk: Desk) -> None:
     session = desk.load(path).session
     assert session.usage == Usage(10, 4, 3, 1) and session.title.startswith("why")
     assert session.todos == (Todo("kept", "done"),)
+
+
+# -- files of earlier versions, which open for ever ------------------------------------------
+
+KEPT = Path(__file__).parents[2] / "snapshots" / "sessions"
+# One that changes is no file of that version any more; a new version adds one.
+FILES = {
+    "format-1-first.jsonl": "013d9d5db2efeebefb01a888b53b4d3d8babe19685e88a945e3cb6dac96915f3",
+    "format-1.jsonl": "ee25ecdc6801b48500a6e6cc9b880ecbbaf91d2a533a7e254a75f9a6fea21710",
+}
+
+
+ITEMS_KEPT: list[Item] = [
+    replace(item, encrypted="sealed", origin="here") if isinstance(item, Reasoning) else item
+    for item in ITEMS
+]
+
+
+@pytest.fixture
+def kept(desk: Desk) -> Callable[[str], Path]:
+    def copied(name: str) -> Path:
+        desk.folder.mkdir(exist_ok=True)
+        return Path(shutil.copy(KEPT / name, desk.folder / name))
+
+    return copied
+
+
+def test_files_of_each_version_are_kept_as_they_were() -> None:
+    found = {path.name: sha256(path.read_bytes()).hexdigest() for path in KEPT.iterdir()}
+    assert found == FILES
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_each_version_is_gone_on_with(
+    desk: Desk, kept: Callable[[str], Path], name: str
+) -> None:
+    path = kept(name)
+    before = path.read_bytes()
+    opened = desk.open(path)
+    turn = opened.session.turn + 1
+    accept([*opened.session.items, User("and now?", turn)])
+    items = [*opened.session.items, User("go on", turn), Assistant("On.", turn, 1)]
+    opened.session.append(*items[-2:])
+    opened.session.end_turn(turn, "answered")
+    opened.log.close()
+    again = desk.open(path)
+    assert again.session.items == items and path.read_bytes().startswith(before)
+    copy = desk.open(fork(path, desk.clock.now(), turn=1)).session
+    assert copy.items == ITEMS_KEPT and copy.todos == TASKS
+
+
+def test_what_the_first_files_hold(desk: Desk, kept: Callable[[str], Path]) -> None:
+    opened = desk.open(kept("format-1-first.jsonl"))
+    session = opened.session
+    assert not opened.notices, "its last turn ended, though no record says so"
+    assert session.id == "01933f5e-0000-7c11-8f7e-5d2c6b1a0e34"
+    assert session.items == [*ITEMS_KEPT, User("and now?", 2), Assistant("Nothing.", 2, 1)]
+    assert (session.title, session.model) == ("why did we drop the 2023 rows?", "small")
+    assert session.usage == Usage(30, 4, 4, 1) and session.todos == ()
+
+
+def test_what_the_files_of_now_hold(desk: Desk, kept: Callable[[str], Path]) -> None:
+    opened = desk.open(kept("format-1.jsonl"))
+    session = opened.session
+    assert opened.notices == (
+        "The last turn stopped while bash waited for your answer: %shiro alone asks again, any "
+        "other prompt goes on without it.",
+    )
+    call = Call("c3", "bash", '{"command": "rm old.csv"}', 3, 1, "fc_3")
+    assert session.items[:5] == ITEMS_KEPT and session.items[-1] == call
+    assert session.open_calls() == [call] and session.ended == 2
+    assert session.id == "01933f5e-9a40-7c11-8f7e-5d2c6b1a0e34"
+    assert (session.title, session.model) == ("prices of 2023", "large")
+    assert session.system == "You are shiro.\nBelow are memories."
+    assert (session.cut, session.tainted) == ((1, 2, 3), {"network"})
+    assert session.usage == Usage(30, 4, 4, 1) and len(session.spent) == 2
