@@ -115,6 +115,8 @@ def delete(path: Path, *also: Path) -> None:
             for folder in also:
                 with suppress(FileNotFoundError):
                     shutil.rmtree(folder)
+            for left in path.parent.glob(f".{path.stem}.*"):  # by a process that was killed
+                left.unlink(missing_ok=True)
             path.unlink()
     finally:
         lease.release()

@@ -207,6 +207,7 @@ def test_a_session_is_deleted_with_all_that_is_its_own(folder: Path, make: Make)
     undo = folder.parent / "undo"
     (undo / gone / "1").mkdir(parents=True)
     (undo / kept).mkdir()
+    (folder / f".{gone}.jsonl.0123456789ab.tmp").touch()
     delete(folder / f"{gone}.jsonl", undo / gone, undo / "none")
     assert [each.id for each in sessions(folder)] == [kept]
     assert [each.name for each in folder.iterdir()] == [f"{kept}.jsonl"]
