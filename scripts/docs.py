@@ -26,9 +26,7 @@ from shiro_jupyter.core.policy.subjects import Subject
 from shiro_jupyter.core.settings import settings_table
 from shiro_jupyter.core.tools.shelf import sets_table, tools_table
 from shiro_jupyter.core.turn import Limits
-from shiro_jupyter.kernel import memory_commands as memory_commands  # registers its commands
-from shiro_jupyter.kernel import queue_commands as queue_commands  # registers its commands
-from shiro_jupyter.kernel import undo_commands as undo_commands  # registers its commands
+from shiro_jupyter.kernel import host as host  # registers every command
 from shiro_jupyter.kernel.commands import commands_table, flags_table
 from shiro_jupyter.kernel.tools import KERNEL_TOOLS
 
