@@ -43,12 +43,20 @@ def main() -> None:
             print([why for _, why in stream_faults.play([only])], "through the client")
             print([why for _, why in stream_turns.play([only], folder / "p")], "as a turn")
         else:
-            examples = int(os.environ.get("FUZZ_EXAMPLES", EXAMPLES))
-            share = max(1, EXAMPLES // examples)
-            _told("conversations", lambda: _conversations(examples, folder))
-            _told("normal operation", lambda: _normal(NORMAL // share, folder))
-            _told("streams", lambda: _streams(share))
-            _told("turns over faulty streams", lambda: _turns(share, folder))
+            _all(int(os.environ.get("FUZZ_EXAMPLES", EXAMPLES)), folder)
+
+
+def _all(examples: int, folder: Path) -> None:
+    share = max(1, EXAMPLES // examples)
+    only = os.environ.get("FUZZ_ONLY", "")
+    for name, run in {
+        "conversations": lambda: _conversations(examples, folder),
+        "normal operation": lambda: _normal(NORMAL // share, folder),
+        "streams": lambda: _streams(share),
+        "turns over faulty streams": lambda: _turns(share, folder),
+    }.items():
+        if name.startswith(only):
+            _told(name, run)
 
 
 def _told(what: str, run: Callable[[], tuple[Counter[str], list[str]]]) -> None:
@@ -56,7 +64,7 @@ def _told(what: str, run: Callable[[], tuple[Counter[str], list[str]]]) -> None:
     counts, failures = run()
     seconds, cpu = time.perf_counter() - begun, time.process_time() - used
     print(f"{what}: {counts.pop('examples'):,} examples, {len(failures)} failures,", end=" ")
-    print(f"{seconds:.0f} s ({cpu:.0f} s of processor time)")
+    print(f"{seconds:.0f} s ({cpu:.0f} s of processor time)", flush=True)
     print("  " + ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())))
     for failure in failures[:SHOWN]:
         print(f"  FAILED {failure}")

@@ -14,18 +14,15 @@ from dataclasses import astuple, dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from shiro_jupyter.core.compaction import HEADINGS, Compactor
 from shiro_jupyter.core.context.prune import Pruner, shown
-from shiro_jupyter.core.context.repair import repaired, responses
+from shiro_jupyter.core.context.repair import repaired, responses, without_reasoning
 from shiro_jupyter.core.errors import NotCompacted
 from shiro_jupyter.core.models.base import ModelClient, Request, ToolSpec
-from shiro_jupyter.core.models.chat import ChatClient
 from shiro_jupyter.core.models.clients import client_for
 from shiro_jupyter.core.models.endpoint import Endpoint
 from shiro_jupyter.core.models.profiles import Profile
-from shiro_jupyter.core.models.responses import ResponsesClient
 from shiro_jupyter.core.models.scripted import ScriptedModel, Step
 from shiro_jupyter.core.models.sdk import encoded
 from shiro_jupyter.core.sessions.fork import fork
@@ -33,7 +30,7 @@ from shiro_jupyter.core.sessions.log import Opened, load_session, open_session
 from shiro_jupyter.core.transcript import Cut, Item, Summary, User
 from shiro_jupyter.core.workspace.project import Project
 from tests.support.steps import LOOK, MadeClock
-from tests.support.strict_rules import SEAL, Kind, refusal
+from tests.support.strict_rules import SEAL, code_of, refusal
 from tests.support.transcripts import Writer
 
 TAIL = "It is the second of March."
@@ -101,26 +98,26 @@ class Conversation:
             # A client of calls by schema writes its own prompt from all there is.
             sent = tuple(self.session.items) if profile.calling == "schema" else items
             request = Request("Be kind.", (LOOK, READ), sent, TAIL, self.session.turn or 1, 1)
-            kind, body = self._body(request, replace(profile, model=self.model))
-            name = "responses" if kind == "responses" else profile.calling
+            client = client_for(self.endpoint, replace(profile, model=self.model))
+            body = encoded(client.body(request))
             self.counts["requests"] += 1
-            if why := refusal(kind, body, self.writer.issued, self.origin):
+            name = profile.calling if profile.api == "chat" else profile.api
+            why = self._refused(profile, body)
+            if why and code_of(why) == "invalid_encrypted_content" and "decays" in self.done:
+                # No one but the endpoint can tell that bytes within it are others: the client sends
+                # once more without.
+                self.counts["second tries"] += 1
+                again = replace(request, items=without_reasoning(request.items))
+                why = self._refused(profile, encoded(client.body(again)))
+            if why:
                 raise Broken(f"{name}: {why}")
-            told = json.dumps(body)
-            if newest and _escaped(newest.text) not in told:
+            if newest and _as_sent(newest.text) not in body:
                 raise Broken(f"{name}: the newest prompt is missing")
-            if TAIL not in told and profile.calling != "schema":
+            if profile.calling != "schema" and _as_sent(TAIL) not in body:
                 raise Broken(f"{name}: the tail is missing")
 
-    def _body(self, request: Request, profile: Profile) -> tuple[Kind, dict[str, Any]]:
-        """What goes over the wire."""
-        if profile.api == "responses":
-            return "responses", json.loads(
-                encoded(ResponsesClient(self.endpoint, profile).body(request))
-            )
-        client = client_for(self.endpoint, profile)
-        assert isinstance(client, ChatClient)
-        return "chat", json.loads(encoded(client.body(request)))
+    def _refused(self, profile: Profile, body: bytes) -> str | None:
+        return refusal(profile.api, json.loads(body), self.writer.issued, self.origin)
 
     # -- the session and its file --------------------------------------------------------
 
@@ -147,9 +144,9 @@ def _speaks(item: Item) -> bool:
     return isinstance(item, User) and bool(item.text.strip())
 
 
-def _escaped(text: str) -> str:
-    """As it stands within the JSON of a body."""
-    return json.dumps(text.encode("utf-8", "replace").decode())[1:-1]
+def _as_sent(text: str) -> bytes:
+    """As it stands within a body."""
+    return encoded({"": text})[5:-2]
 
 
 # -- what may happen; an operation more is a function more ---------------------------------
