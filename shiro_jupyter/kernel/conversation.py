@@ -53,12 +53,12 @@ class Conversation:
         return self.agent
 
     def meter(self, loaded: Loaded) -> Meter:
-        """Of the session at hand; before there is one, of the day alone."""
+        """Of the session at hand, or of none where none has begun."""
         if self.agent:
             return self.agent.meter
         limits = Limits.of(loaded.settings)
-        nobody = Session()
-        return Meter(nobody, self._clock, lambda event: None, self.ledger, limits=lambda: limits)
+        session = self.opened.session if self.opened else Session()
+        return Meter(session, self._clock, lambda event: None, self.ledger, limits=lambda: limits)
 
     def at_rest(self, loaded: Loaded) -> Agent:
         """The agent of the session at hand, while no turn runs. Raises `UsageError`."""

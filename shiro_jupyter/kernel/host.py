@@ -16,6 +16,7 @@ from ..core.events import TurnEnded
 from ..views.visible import visible
 from . import commands, compat
 from . import context_commands as context_commands  # registers its commands
+from . import cost_commands as cost_commands  # registers its commands
 from . import memory_commands as memory_commands  # registers its commands
 from . import queue_commands as queue_commands  # registers its commands
 from . import undo_commands as undo_commands  # registers its commands
