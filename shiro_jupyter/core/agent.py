@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -83,7 +83,10 @@ class Agent(World):
 
     async def submit(self, prompt: str, source: str = "", *, now: bool = False) -> TurnEnded:
         """Run a turn, after those submitted before it; or `now`, in the one that runs. How that
-        ended, or that the prompt was taken off the queue. Never raises for what went wrong."""
+        ended, or that the prompt was taken off the queue. Never raises for what went wrong.
+
+        No prompt: go on with the turn that stopped when its process died, at the call that waited.
+        """
         came = await self.queue.turn(prompt, source, now=now)
         if isinstance(came, TurnEnded):
             return came
@@ -144,13 +147,16 @@ class Agent(World):
     # -- one turn ------------------------------------------------------------------------
 
     async def _run(self, prompt: str) -> TurnEnded:
-        turn = Turn(self.session.turn + 1, self.clock.monotonic())
+        if prompt:
+            self._calls.close_stopped()
+        turn = Turn(self.session.turn + bool(prompt), self.clock.monotonic())
         prompt = self.redacted(prompt)
         if self.meter.cost != events.NO_COST:  # calls outside any turn
             self.meter.settle()
         self._calls.waited = 0.0
-        self.emit(events.TurnStarted(turn.number, prompt))
-        self.session.append(User(prompt, turn.number))
+        self.emit(events.TurnStarted(turn.number, prompt or self.session.prompt))
+        if prompt:
+            self.session.append(User(prompt, turn.number))
         self._turn = asyncio.create_task(self._guarded(turn))
         try:
             outcome, reason = await asyncio.shield(self._turn)
@@ -170,6 +176,7 @@ class Agent(World):
             )
             self.session.append(Note(who, turn.number))
         spent = self.meter.settle()
+        self.session.end_turn(turn.number, outcome)
         seconds = self.clock.monotonic() - turn.started - self._calls.waited
         costs = spent.cost.known, self.session.cost.known
         ended = TurnEnded(turn.number, outcome, reason, spent.usage, seconds, *costs)
@@ -204,7 +211,9 @@ class Agent(World):
         client = self.meter.metered(await self.model())  # which may ask the person
         turn.uncounted = self.clock.monotonic() - turn.started
         try:
-            for step in range(1, self.limits.steps + 1):
+            await self._answered(self.session.open_calls(), turn)  # of a turn that stopped
+            begun = self.session.step
+            for step in range(begun + 1, begun + 1 + self.limits.steps):
                 left = turn.time_left(self.limits, self.clock.monotonic())
                 self._take_steered(turn)
                 self.emit(events.StepStarted(step))
@@ -218,13 +227,16 @@ class Agent(World):
                     raise
                 if not calls:
                     return
-                outcomes = [await self._calls.answer(call, turn) for call in calls]
-                turn.check_malformed(self.limits, outcomes)
+                await self._answered(calls, turn)
             raise LimitReached(
                 f"Stopped after {self.limits.steps} steps; say “go on” to give it as many again."
             )
         finally:
             await client.close()
+
+    async def _answered(self, calls: Sequence[Call], turn: Turn) -> None:
+        outcomes = [await self._calls.answer(call, turn) for call in calls]
+        turn.check_malformed(self.limits, outcomes)
 
     def _take_steered(self, turn: Turn) -> None:
         """What the person has sent into the turn meanwhile."""
@@ -235,6 +247,7 @@ class Agent(World):
 
     async def _step(self, client: ModelClient, turn: Turn, step: int) -> list[Call]:
         """One model call: its items are appended; its calls are returned."""
+        self.session.set_system(self.redacted(self.system()))
         request = self._request(turn.number, step, *self.session.items)
         finished = await self._asked(client, request, turn)
         silent = not turn.heard
@@ -249,7 +262,7 @@ class Agent(World):
 
     def _request(self, turn: int, step: int, *items: Item) -> Request:
         tail = tail_text(self.session.todos, self.clock.now(), self.surroundings())
-        system = self.redacted(self.system())
+        system = self.session.system or self.redacted(self.system())
         return Request(system, self._specs, items, self.redacted(tail), turn, step)
 
     async def _asked(self, client: ModelClient, request: Request, turn: Turn) -> Finished:

@@ -20,7 +20,7 @@ from .policy.secrets import redact
 from .sessions.session import Session
 from .sessions.undo import Write, Writing
 from .tools.base import OUTPUT_LIMIT, Tool, ToolContext, ToolResult, bounded
-from .transcript import Call, Item, Outcome, Result
+from .transcript import Call, Item, Note, Outcome, Result
 from .turn import Turn
 from .workspace.clock import Clock
 from .workspace.output import HeadAndTail
@@ -35,6 +35,7 @@ log = logging.getLogger("shiro")
 INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\n"
 NOT_BEGUN = "Interrupted by the person before this call ran: nothing was done."
 SKIPPED = "Not executed: the turn ended before this call ran."
+DIED = "The process ended while this call ran; its effect is unknown."
 
 # Seconds that an ending turn waits for a call which will not end; then it is left behind.
 PATIENCE = 2.0
@@ -210,6 +211,20 @@ class Calls:
                 open_calls.pop(item.call_id, None)
         for call in open_calls.values():
             self._close(call, ToolResult("skipped", SKIPPED))
+
+    def close_stopped(self) -> None:
+        """End the turn whose process died, where there is one. A call that waited for the person
+        did not run; of one that ran nobody knows."""
+        session = self._world.session
+        if session.ended >= session.turn:
+            return
+        for at, call in enumerate(session.open_calls()):
+            ran = at == 0 and call.call_id != session.asked
+            outcome: Outcome = "interrupted" if ran else "skipped"
+            text = DIED if ran else SKIPPED
+            session.append(Result(call.call_id, outcome, text, call.turn, call.step))
+        session.append(Note("The process ended in the middle of this turn.", session.turn))
+        session.end_turn(session.turn, "interrupted")
 
 
 def _of_turn(items: Sequence[Item], turn: int) -> list[Item]:

@@ -126,7 +126,7 @@ class Turn:
 
     def check_malformed(self, limits: Limits, outcomes: Sequence[Outcome]) -> None:
         """A reply is malformed where none of its calls could be understood."""
-        malformed = all(outcome == "invalid_arguments" for outcome in outcomes)
+        malformed = bool(outcomes) and all(outcome == "invalid_arguments" for outcome in outcomes)
         self.malformed = self.malformed + 1 if malformed else 0
         if self.malformed >= limits.malformed:
             raise LimitReached(

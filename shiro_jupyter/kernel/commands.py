@@ -14,7 +14,6 @@ from typing import Any, get_args
 from ..core import todos as tasks
 from ..core.errors import UsageError
 from ..core.policy.gate import Mode, is_looser
-from ..core.sessions import catalogue
 from ..core.tools.job_status import job_line
 from ..views.queue import back_lines
 from . import compat
@@ -207,40 +206,6 @@ def jobs(services: Services, rest: str) -> Work:
     if verb != "stop" or not number.strip().isdecimal():
         raise UsageError("Say %shiro /jobs, or %shiro /jobs stop ID with the number of a job.")
     return stopped(int(number))
-
-
-@command()
-def clear(services: Services, rest: str) -> Work:
-    """begin a new session; the old one is kept"""
-
-    async def work() -> str:
-        await services.conversation.switch(None)
-        return "A new session begins with the next prompt; /sessions lists the old ones."
-
-    return work()
-
-
-@command()
-def sessions(services: Services, rest: str) -> str:
-    """the newest sessions of this project"""
-    found = catalogue.sessions(services.folders.sessions_dir, project=services.project.root)
-    if not found:
-        return "No sessions of this project yet."
-    short = catalogue.short_ids(each.id for each in found)
-    return "\n".join(
-        f"{short[each.id]}  {each.created[:16].replace('T', ' ')}  {each.title}" for each in found
-    )
-
-
-@command("[ID]")
-def resume(services: Services, rest: str) -> Work:
-    """go on with a session, by default the project's newest before this one"""
-
-    async def work() -> str:
-        session = await services.conversation.resume(rest or "latest")
-        return f"Going on with {session.id[:8]}: {session.title} ({session.turn} turns)."
-
-    return work()
 
 
 @command("[WORDS]")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 from ..core.agent import Agent
 from ..core.cost import Ledger, Meter
-from ..core.errors import UsageError
+from ..core.errors import StorageError, UsageError
 from ..core.events import Event
 from ..core.sessions import catalogue
 from ..core.sessions.fork import fork
+from ..core.sessions.lease import RENEW_SECONDS
 from ..core.sessions.log import Opened, load_session, open_session
 from ..core.sessions.session import Session
 from ..core.settings import Loaded
@@ -40,14 +42,19 @@ class Conversation:
         self.opened: Opened | None = None
         self.agent: Agent | None = None
         self.ledger = Ledger(folder.with_name("spending"), clock, tell)
+        self.notices: tuple[str, ...] = ()  # what the next turn begins by telling
+        self._fresh = False  # the person wants a new session
+        self._renewing: asyncio.Task[None] | None = None
         self._folder, self._project, self._clock, self._redacted = folder, project, clock, redacted
         self._tell, self._made, self._busy = tell, made, busy
 
-    def agent_for(self, loaded: Loaded, prompt: str) -> Agent:
+    def agent_for(self, loaded: Loaded, prompt: str, *, person: bool = True) -> Agent:
         """The agent of the session at hand; its tools and system text stay as they are until the
-        session's end."""
+        session's end. Without one, of the newest of the notebook that is open nowhere; without a
+        person of a new one, so that a run by a program is the same each time."""
         if self.opened is None:
-            self.opened = self._new()
+            self._hold((self._earlier() if person else None) or self._new())
+        assert self.opened is not None
         if self.agent is None:
             self.agent = self._made(self.opened, loaded, prompt)
         return self.agent
@@ -72,17 +79,42 @@ class Conversation:
         if self.opened:
             self.opened.log.heard(event)
 
+    async def waits(self) -> bool:
+        """Whether the session at hand stopped at a question, which can be asked again."""
+        if self._busy():
+            return False
+        if self.opened is None and (earlier := self._earlier()):
+            self._hold(earlier)
+        if self.opened is None:
+            return False
+        session = self.opened.session
+        return any(call.call_id == session.asked for call in session.open_calls()[:1])
+
     def flush(self) -> None:
         """Write what is pending; on any thread."""
         if self.opened:
             self.opened.log.flush()
 
+    def going_on(self) -> str:
+        """Which session this is, and what there is to say of it, which is told no more then."""
+        if self.opened is None:
+            raise UsageError(NONE)
+        short = catalogue.short_id(self.opened.log.path)
+        notices, self.notices = self.notices, ()
+        return "\n".join([f"Going on with {short}: {_named(self.opened.session)}.", *notices])
+
+    def close(self) -> None:
+        """Write what is pending, and leave the session to others; on any thread."""
+        if self.opened:
+            self.opened.log.close()
+
     async def switch(self, opened: Opened | None) -> None:
         """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
         self.refuse_busy()
-        if self.opened:
-            self.opened.log.close()
-        self.opened, self.agent = opened, None
+        self.close()
+        self.opened, self.agent, self.notices, self._fresh = None, None, (), opened is None
+        if opened:
+            self._hold(opened)
 
     async def resume(self, which: str) -> Session:
         """Open the session with this beginning of an id, or the project's newest ("latest")."""
@@ -101,11 +133,43 @@ class Conversation:
         return await self._open(fork(self.opened.log.path, self._clock.now(), turn=turn))
 
     async def _open(self, path: Path) -> Session:
-        opened = load_session(path, clock=self._clock, tell=self._tell, redacted=self._redacted)
+        opened = self._load(path)
         await self.switch(opened)
-        for notice in opened.notices:
-            self._tell(notice)
+        self.notices = opened.notices
         return opened.session
+
+    def _hold(self, opened: Opened) -> None:
+        """Keep the session ours from now on."""
+        self.opened = opened
+        if self._renewing is None:
+            self._renewing = asyncio.create_task(self._renew())
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            if self.opened:
+                self.opened.log.renew()
+
+    def _earlier(self) -> Opened | None:
+        """The newest session of the notebook that is open nowhere, where one is to be gone on
+        with."""
+        notebook = self._project.notebook
+        listing = catalogue.unowned(self._folder, notebook) if notebook else None
+        if listing is None or self._fresh:
+            return None
+        try:
+            opened = self._load(listing.path)
+        except StorageError as error:
+            self.notices = (f"{error} A new session begins.",)
+            return None
+        self.notices = (
+            f"Going on with: {_named(opened.session)}; %shiro /clear begins a new session.",
+            *opened.notices,
+        )
+        return opened
+
+    def _load(self, path: Path) -> Opened:
+        return load_session(path, clock=self._clock, tell=self._tell, redacted=self._redacted)
 
     def refuse_busy(self) -> None:
         if self._busy():
@@ -129,3 +193,7 @@ class Conversation:
             cwd=Path.cwd(),
             redacted=self._redacted,
         )
+
+
+def _named(session: Session) -> str:
+    return f"{session.title} ({'1 turn' if session.turn == 1 else f'{session.turn} turns'})"

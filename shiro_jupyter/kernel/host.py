@@ -17,8 +17,10 @@ from ..views.visible import visible
 from . import commands, compat
 from . import context_commands as context_commands  # registers its commands
 from . import cost_commands as cost_commands  # registers its commands
+from . import cost_commands as cost_commands  # registers its commands
 from . import memory_commands as memory_commands  # registers its commands
 from . import queue_commands as queue_commands  # registers its commands
+from . import session_commands as session_commands  # registers its commands
 from . import undo_commands as undo_commands  # registers its commands
 from .cell_interrupts import in_cell
 from .channel import Channel
@@ -145,9 +147,9 @@ class Host:
             line = replace(line, background=False)
         self._set(line)
         if line.resume:
-            said = yield from self._work(self.services.conversation.resume(line.resume), person)
+            yield from self._work(self.services.conversation.resume(line.resume), person)
             if not line.prompt.strip():
-                say(self.shell, f"Going on with: {said.title or said.id}")
+                say(self.shell, self.services.conversation.going_on())
                 return None
         prompt, now = line.prompt, False
         if line.command:
@@ -160,9 +162,10 @@ class Host:
                 return None
             prompt, now = outcome.text, outcome.now
         elif not prompt.strip():
-            prompt = yield from self._of_nothing(person)
-            if not prompt:
+            made = yield from self._of_nothing(person)
+            if made is None:
                 return None
+            prompt = made
         return (yield from self._ask(line, prompt, person, now))
 
     def _set(self, line: CommandLine) -> None:
@@ -173,18 +176,21 @@ class Host:
             self.services.settings(**given)
             self.services.flags |= given
 
-    def _of_nothing(self, person: bool) -> Generator[Wait, None, str]:
-        """`%shiro` alone: answers a question that waits, else mends the last error, else help."""
+    def _of_nothing(self, person: bool) -> Generator[Wait, None, str | None]:
+        """`%shiro` alone: answers a question that waits, or asks again the one at which an earlier
+        kernel died, which takes no prompt; else mends the last error, else says what to type."""
         if self.main.questions:
             if not person:
                 raise UsageError(NOBODY)
             yield Wait(self.services.until_answered(), Server(stdin=person))
+            return None
+        if person and (yield from self._work(self.services.conversation.waits(), person)):
             return ""
         result = getattr(self.shell, "last_execution_result", None)
         if compat.failure(result):
             return self.services.prompt_of_error()
         say(self.shell, "Ask something: %shiro PROMPT. %shiro /help lists what else there is.")
-        return ""
+        return None
 
     def _ask(self, line: CommandLine, prompt: str, person: bool, now: bool = False) -> Steps:
         """The turn itself, or the recorded answer where that will do."""
@@ -194,7 +200,7 @@ class Host:
         cell = cell_of(compat.request_header(self.shell), compat.cell_id(self.shell), time.time())
         key = self.runs.key(repr((prompt, line.model, line.mode, line.think)), cell)
         live = line.live or self.services.environ.get("SHIRO_LIVE", "") not in ("", "0")
-        found = None if live else self.runs.recorded(key, cell, person=person)
+        found = None if live or not prompt else self.runs.recorded(key, cell, person=person)
         if found and (not person or (yield from self._choice(found, cell)) == "show"):
             note = f"(recorded {found.when}; --live asks the model again)"
             show_recorded(self.shell, line, loaded.settings.view, found.answer, note)
@@ -210,7 +216,8 @@ class Host:
             cell=cell.cell,
             now=now,
         )
-        owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
+        if prompt:
+            owner.record = lambda answer: self.runs.record(key, cell, prompt, answer)
         if not line.memory:
             yield from self._work(self.services.conversation.switch(None), person)
         if line.background:

@@ -103,17 +103,7 @@ class Services:
             busy=lambda: bool(self._turns),
         )
         self.thread = AgentThread()
-        self.pages = Pages(
-            channel,
-            self.feed,
-            self.clock,
-            call=self.thread.call,
-            answer=lambda answer, digest: self.questions.answer(answer, digest),
-            interrupt=lambda: self._interrupt(None),
-            abort=self._abort,
-            queue=self.queue,
-            picture=self.pictures.find,
-        )
+        self.pages = self._pages(channel)
         self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
         self.questions = Questions(self.emit, [self._person()])
         self._loopback = Loopback(
@@ -125,6 +115,19 @@ class Services:
         self._process = os.getpid()
         atexit.register(self.close)
         self._signals = EndSignals(self.close)
+
+    def _pages(self, channel: Channel) -> Pages:
+        return Pages(
+            channel,
+            self.feed,
+            self.clock,
+            call=self.thread.call,
+            answer=lambda answer, digest: self.questions.answer(answer, digest),
+            interrupt=lambda: self._interrupt(None),
+            abort=self._abort,
+            queue=self.queue,
+            picture=self.pictures.find,
+        )
 
     def _person(self) -> Person:
         return Person(
@@ -226,7 +229,7 @@ class Services:
         self.models.close()
         self.processes.end_all()
         self.remembered.end()
-        self.conversation.flush()
+        self.conversation.close()
 
     # -- on the agent's thread ---------------------------------------------------------------
 
@@ -234,7 +237,7 @@ class Services:
         """Run a prompt to its end, behind those before it; the reply is complete then."""
         owner.task = asyncio.current_task()
         self.redactor.keys = owner.loaded.secrets
-        agent = self.conversation.agent_for(owner.loaded, prompt)
+        agent = self.conversation.agent_for(owner.loaded, prompt, person=owner.person)
         if self._turns:
             owner.behind(len(self._turns))
         self._turns.append(owner)
@@ -264,7 +267,8 @@ class Services:
         self.feed.emit(event)
         self.conversation.heard(event)
         if owner and isinstance(event, TurnStarted):
-            self._tell((*owner.loaded.notices, *self.remembered.notices))
+            notices = (*self.conversation.notices, *self.remembered.notices)
+            self._tell((*owner.loaded.notices, *notices))
         if owner and isinstance(event, TurnEnded):
             owner.unsubscribe()
 
@@ -301,7 +305,8 @@ class Services:
         session, remembered = opened.session, self.remembered
         memory = remembered.begin(session, prompt, on=loaded.settings.memory)
         tools, namespace = self.tools(loaded), self.namespace(loaded)
-        system = system_text(self.project, memory, remembered.instructions.begin(session))
+        instructions = remembered.instructions.begin(session)
+        system = session.system or system_text(self.project, memory, instructions)
         return Agent(
             session=session,
             model=self._client,

@@ -54,7 +54,7 @@ def resume(services: Services, rest: str) -> Work:
 
     async def work() -> Said:
         await services.conversation.resume(rest or "latest")
-        return _going_on(services)
+        return services.conversation.going_on()
 
     return work()
 
@@ -67,7 +67,7 @@ def fork(services: Services, rest: str) -> Work:
 
     async def work() -> Said:
         await services.conversation.fork(int(rest) if rest else None)
-        return _going_on(services)
+        return services.conversation.going_on()
 
     return work()
 
@@ -121,13 +121,6 @@ def _listed(services: Services) -> Said:
         for each in found
     )
     return [Table(("id", "updated", "turns", "size", "open", "title"), tuple(rows))]
-
-
-def _going_on(services: Services) -> str:
-    opened = _opened(services)
-    session, short = opened.session, catalogue.short_id(opened.log.path)
-    turns = "1 turn" if session.turn == 1 else f"{session.turn} turns"
-    return f"Going on with {short}: {session.title} ({turns})."
 
 
 def _opened(services: Services) -> Opened:

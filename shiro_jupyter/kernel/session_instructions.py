@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..core.context.instructions import NAME, AgentsFile, Instructions, read_instructions
+from ..core.context.instructions import (
+    NAME,
+    OPENING,
+    AgentsFile,
+    Instructions,
+    read_instructions,
+)
 from ..core.memory.own import Own
 from ..core.policy.secrets import redact
 from ..core.sessions.session import Session
 from ..core.workspace.project import Project
 
+CHANGED = f"{NAME} has changed since this session began: read it, what it says now counts."
 TAINT = NAME  # what a session is tainted by that was told lines of others
 
 
@@ -19,13 +26,18 @@ class SessionInstructions:
     def __init__(self, project: Project, own: Own) -> None:
         self._project, self._own = project, own
         self._session, self._told = Session(), Instructions()
+        self.later: tuple[str, ...] = ()  # what is to be told at each step
 
     def begin(self, session: Session) -> str:
-        """The block that every request of the session carries; empty where there is none."""
+        """The block that every request of the session carries; empty where there is none. One that
+        is resumed goes on with what it carried."""
         self._session, self._told = session, read_instructions(self._project)
         if self._of_others(self._told):
             session.taint(TAINT)
-        return redact(self._told.text(self._own.known()))
+        text = redact(self._told.text(self._own.known()))
+        carried = text in session.system if text else OPENING not in session.system
+        self.later = (CHANGED,) if session.system and not carried else ()
+        return text
 
     @property
     def notices(self) -> tuple[str, ...]:

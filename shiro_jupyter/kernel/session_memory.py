@@ -11,7 +11,7 @@ from ..core.context.quoting import quoted
 from ..core.errors import StorageError
 from ..core.memory.block import TAINT, shown
 from ..core.memory.found import Found
-from ..core.memory.index import STAMP, Entry, Index
+from ..core.memory.index import STAMP, Entry, Index, parse_line
 from ..core.memory.signal import TaskSignal
 from ..core.memory.since import gone, replaced
 from ..core.memory.stale import Files
@@ -86,7 +86,8 @@ class SessionMemory:
         return (*durable, SessionNotes(self.notes, self._answer))
 
     def begin(self, session: Session, prompt: str, *, on: bool) -> str:
-        """The block that every request of the session carries, empty where memory is not `on`."""
+        """The block that every request of the session carries, empty where memory is not `on`. One
+        that is resumed goes on with what it carried, and is told what changed."""
         self.notes, self._session = self._notes(session), session
         self._on, self._recalled = on, {}
         self._notices = self._about_notes()
@@ -94,9 +95,14 @@ class SessionMemory:
         self._begun_here.add(session.id)
         if not on:
             return ""
+        if session.system:
+            self._begun = session.begun
+            self._shown = tuple(filter(None, map(parse_line, session.memories)))
+            return ""
         self._begun = self._clock.now().strftime(STAMP)
         block = self.memory.block(self.signal(prompt))
         self._shown = block.shown
+        session.set_memories(self._begun, [entry.line() for entry in block.shown])
         if unaccepted := self._unaccepted():
             if {each.entry for each in unaccepted} & set(block.shown):
                 session.taint(TAINT)
@@ -141,7 +147,7 @@ class SessionMemory:
     def later(self) -> str:
         """What is to be told at each step: what became of memories since the block was built, the
         note."""
-        parts = self._changes() if self._on else []
+        parts = [*(self._changes() if self._on else []), *self.instructions.later]
         try:
             if kept := self.notes.active():
                 parts.append(f"This session's note is {kept.path.name}; session_notes shows it.")

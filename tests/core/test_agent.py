@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core import events
-from shiro_jupyter.core.calls import NOT_BEGUN
+from shiro_jupyter.core.calls import DIED, NOT_BEGUN
 from shiro_jupyter.core.context.tokens import estimate_item
 from shiro_jupyter.core.errors import (
     EndpointBusy,
@@ -1324,3 +1324,45 @@ def test_all_the_core_s_tools_are_what_an_agent_offers(tmp_path: Path) -> None:
     stage, _ = play(tmp_path, Step("Hello."))
     offered = [tool.name for tool in stage.model.requests[0].tools]
     assert offered == [tool.name for tool in tools_for()]
+
+
+# -- a turn whose process died ---------------------------------------------------------------
+
+
+def stopped_at(stage: Stage, *calls: Call, asked: str = "") -> None:
+    session = stage.session
+    session.append(User("look", 1), *calls)
+    session.asked = asked
+
+
+def test_a_call_that_waited_is_asked_again_and_its_turn_gone_on_with(tmp_path: Path) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path / "p", [Step("Done.")], person=allows)
+        first = Call("a", "bash", '{"command": "touch made"}', 1, 1)
+        stopped_at(stage, first, Call("b", "todo_write", '{"todos": []}', 1, 1), asked="a")
+        ended = await stage.agent.submit("")
+        assert (ended.turn, ended.outcome) == (1, "answered")
+        assert (tmp_path / "p" / "made").exists() and len(stage.asked) == 1
+        kinds = [type(item).__name__ for item in stage.session.items]
+        assert kinds == ["User", "Call", "Call", "Result", "Result", "Assistant"]
+        started = [event for event in stage.events if isinstance(event, events.TurnStarted)]
+        assert started == [events.TurnStarted(1, "look")]
+        assert stage.session.items[-1] == Assistant("Done.", 1, 2)
+
+    asyncio.run(run())
+
+
+def test_another_prompt_closes_what_a_dead_process_left_open(tmp_path: Path) -> None:
+    async def run() -> None:
+        stage = Stage(tmp_path / "p", [Step("Yes.")], person=allows)
+        stopped_at(stage, Call("a", "bash", "{}", 1, 1), Call("b", "bash", "{}", 1, 1))
+        await stage.agent.submit("and now?")
+        results = [item for item in stage.session.items if isinstance(item, Result)]
+        assert [(each.call_id, each.outcome) for each in results] == [
+            ("a", "interrupted"),
+            ("b", "skipped"),
+        ]
+        assert DIED in results[0].text and not stage.asked
+        assert stage.session.ended == 2 and not stage.session.open_calls()
+
+    asyncio.run(run())

@@ -169,6 +169,8 @@ def _apply(record: Record, session: Session) -> None:
             _spent(session, value)
         case "system", str():
             session.system = value
+        case "memories", {"begun": str(begun), "lines": list(lines)}:
+            session.begun, session.memories = begun, tuple(map(str, lines))
         case "cut", [int(), int(), int()] if min(value) >= 0:
             session.cut = tuple(value)
         case "asked", str():

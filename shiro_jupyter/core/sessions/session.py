@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -56,6 +56,8 @@ class Session:
     # What the newest requests began with, and left out: a resume that goes on with the same bytes
     # finds them cached.
     system: str = ""
+    begun: str = ""  # when that was made, as memories are stamped
+    memories: tuple[str, ...] = ()  # that it tells, each as its line in the file
     cut: tuple[int, ...] = (0, 0, 0)
     ended: int = 0  # the newest turn that ended; one that is newer runs, or its process died
     asked: str = ""  # the call that waits, or waited when its process died, for the person
@@ -71,6 +73,17 @@ class Session:
         """The number of the newest turn, from 1; 0 before the first."""
         return self.items[-1].turn if self.items else 0
 
+    @property
+    def step(self) -> int:
+        """The number of the newest turn's newest step, 0 before its first."""
+        return max((getattr(item, "step", 0) for item in self._newest()), default=0)
+
+    @property
+    def prompt(self) -> str:
+        """The words that opened the newest turn."""
+        said = [item.text for item in self._newest() if isinstance(item, User)]
+        return said[-1] if said else ""
+
     def answer(self, turn: int) -> str:
         """The model's words in the last step of a turn."""
         said = [item for item in self.items if isinstance(item, Assistant) and item.turn == turn]
@@ -81,13 +94,16 @@ class Session:
         if self.ended >= self.turn:
             return []
         found: dict[str, Call] = {}  # a server may use an id again in another step
-        newest = takewhile(lambda item: item.turn == self.turn, reversed(self.items))
-        for item in reversed(list(newest)):
+        for item in reversed(list(self._newest())):
             if isinstance(item, Call):
                 found[item.call_id] = item
             elif isinstance(item, Result):
                 found.pop(item.call_id, None)
         return list(found.values())
+
+    def _newest(self) -> Iterator[Item]:
+        """The items of the newest turn, the last of them first."""
+        return takewhile(lambda item: item.turn == self.turn, reversed(self.items))
 
     def append(self, *items: Item) -> None:
         """What comes at once, as all of one response of a model does, is one record: a damaged line
@@ -115,6 +131,10 @@ class Session:
         if text != self.system:
             self.system = text
             self.record({"set": "system", "value": text})
+
+    def set_memories(self, begun: str, lines: Sequence[str]) -> None:
+        self.begun, self.memories = begun, tuple(lines)
+        self.record({"set": "memories", "value": {"begun": begun, "lines": list(lines)}})
 
     def set_cut(self, cut: tuple[int, ...]) -> None:
         """The three places of a `Cut`."""
