@@ -37,6 +37,7 @@ class Reply:
     finish: str = ""
     input_tokens: int = 100
     output_tokens: int = 10
+    reasoning_tokens: int | None = None  # None: the endpoint tells no details of what it wrote
     chunk: int = 7
     index: IndexStyle = "plain"
     ids: bool = True
@@ -84,13 +85,20 @@ def chat_stream(
     for delta in _by_turns(deltas) if reply.interleaved else chain.from_iterable(deltas):
         yield event({"tool_calls": [delta]})
     yield event({}, reply.finish or ("tool_calls" if reply.calls else "stop"))
+    thought = _thought(reply)
     usage = {
         "prompt_tokens": reply.input_tokens,
         "completion_tokens": reply.output_tokens,
         "prompt_tokens_details": {"cached_tokens": reply.input_tokens // 2},
+        **({"completion_tokens_details": thought} if thought else {}),
     }
     yield _data({**base, "choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
+
+
+def _thought(reply: Reply) -> dict[str, int] | None:
+    told = reply.reasoning_tokens
+    return None if told is None else {"reasoning_tokens": told}
 
 
 def _call_deltas(
@@ -147,7 +155,7 @@ def responses_stream(
         "input_tokens": reply.input_tokens,
         "output_tokens": reply.output_tokens,
         "input_tokens_details": {"cached_tokens": reply.input_tokens // 2},
-        "output_tokens_details": None,
+        "output_tokens_details": _thought(reply),
     }
     ended = {**response, "status": "completed", "output": output, "usage": usage}
     if reply.finish == "length":
