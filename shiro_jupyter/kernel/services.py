@@ -24,8 +24,8 @@ from ..core.policy.redactor import Redactor
 from ..core.policy.secrets import known
 from ..core.questions import Questions
 from ..core.queue import TAKEN_OFF, Queue
+from ..core.sessions.lease import Leases
 from ..core.sessions.log import Opened
-from ..core.sessions.running import Running
 from ..core.settings import Loaded, Settings
 from ..core.settings.connect import Connector, Prompts
 from ..core.tools.base import Tool
@@ -76,9 +76,9 @@ class Services:
         self.memory = Memory(self.project, self.folders, self.clock)
         self.gate, self.redactor = Gate(), Redactor()
         self.processes = Processes(os.environ, outputs, passes=self.redactor.stream)
-        running = Running(self.folders.data / "running", self.folders.sessions_dir)
+        leases = Leases(self.folders.sessions_dir)
         self.remembered = SessionMemory(
-            self.memory, self.processes, self.clock, running, shell.user_ns, self.answer
+            self.memory, self.processes, self.clock, leases, shell.user_ns, self.answer
         )
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
@@ -228,7 +228,6 @@ class Services:
         self.thread.close()
         self.models.close()
         self.processes.end_all()
-        self.remembered.end()
         self.conversation.close()
 
     # -- on the agent's thread ---------------------------------------------------------------

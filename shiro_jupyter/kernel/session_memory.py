@@ -19,7 +19,7 @@ from ..core.memory.store import SCOPES, Memory
 from ..core.notes.budget import Ask
 from ..core.notes.refresh import refreshed
 from ..core.notes.store import Notes
-from ..core.sessions.running import Running
+from ..core.sessions.lease import Leases
 from ..core.sessions.session import Session
 from ..core.tools.base import Tool
 from ..core.tools.forget import Forget
@@ -48,14 +48,14 @@ class SessionMemory:
         memory: Memory,
         processes: Processes,
         clock: Clock,
-        running: Running,
+        leases: Leases,
         namespace: Mapping[str, object],
         answer: Ask | None = None,
     ) -> None:
         self.memory = memory
         self.instructions = SessionInstructions(memory.project, memory.own)
         self._notices: tuple[str, ...] = ()  # what the memory has to say of itself
-        self._processes, self._clock, self._running = processes, clock, running
+        self._processes, self._clock, self._leases = processes, clock, leases
         self._namespace, self._answer = namespace, answer
         self._on = False
         self._begun = ""  # when the block was built
@@ -91,7 +91,6 @@ class SessionMemory:
         self.notes, self._session = self._notes(session), session
         self._on, self._recalled = on, {}
         self._notices = self._about_notes()
-        self._running.begin(session.id)
         self._begun_here.add(session.id)
         if not on:
             return ""
@@ -137,12 +136,6 @@ class SessionMemory:
     async def refreshed(self, ask: Ask) -> tuple[str, Sequence[str]]:
         """Have the session's note say what is new, before the conversation is compacted."""
         return await refreshed(self.notes, ask, self._session.title)
-
-    def end(self) -> None:
-        """The kernel ends, and leaves the notes of its sessions to others. Until then a session
-        that was left by /clear keeps its own."""
-        for session in self._begun_here:
-            self._running.end(session)
 
     def later(self) -> str:
         """What is to be told at each step: what became of memories since the block was built, the
@@ -213,10 +206,14 @@ class SessionMemory:
             self.memory.project,
             session.id,
             self._clock,
-            alive=self._running.runs,
-            ours=self._running.knows,
+            alive=self._lives,
+            ours=self._leases.knows,
             record=lambda record: session.record(record),
         )
+
+    def _lives(self, session: str) -> bool:
+        """Whether a session keeps its note: one that was left by /clear does, here."""
+        return session in self._begun_here or self._leases.lives(session)
 
 
 def _told(heading: str, lines: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from shiro_jupyter.core.memory.block import TAINT
 from shiro_jupyter.core.memory.store import Memory
-from shiro_jupyter.core.sessions.running import Running
+from shiro_jupyter.core.sessions.lease import Leases
 from shiro_jupyter.core.sessions.session import Session, new_id
 from shiro_jupyter.core.tools.recall import Recall
 from shiro_jupyter.core.workspace.processes import Processes
@@ -30,8 +30,7 @@ def memory(tmp_path: Path) -> Memory:
 @pytest.fixture
 def remembered(tmp_path: Path, memory: Memory) -> SessionMemory:
     processes = Processes(os.environ, tmp_path / "outputs")
-    running = Running(tmp_path / "running", tmp_path / "sessions")
-    return SessionMemory(memory, processes, memory.clock, running, {})
+    return SessionMemory(memory, processes, memory.clock, Leases(tmp_path / "sessions"), {})
 
 
 def lines(remembered: SessionMemory) -> list[str]:
