@@ -33,6 +33,7 @@ FIELDS: dict[str, dict[str, type]] = {
     "remove": {"id": int},
     "now": {"id": int},
     "abort": {},
+    "history": {},
     "done": {"id": str},
     "left": {"turn": int},
     "picture": {"key": str},

@@ -9,7 +9,8 @@ from pathlib import Path
 from ..core.agent import Agent
 from ..core.cost import Ledger, Meter
 from ..core.errors import StorageError, UsageError
-from ..core.events import Event
+from ..core.events import Event, Waiting
+from ..core.queue import Queue
 from ..core.sessions import catalogue
 from ..core.sessions.fork import fork
 from ..core.sessions.lease import RENEW_SECONDS
@@ -21,6 +22,7 @@ from ..core.workspace.clock import Clock
 from ..core.workspace.project import Project
 
 NONE = "This session has not begun yet: ask something first."
+NO_QUEUE = "No prompt waits: ask something first."
 BUSY = "A turn is running: wait for it, or end it with %shiro /stop."
 
 
@@ -107,6 +109,16 @@ class Conversation:
         """Write what is pending, and leave the session to others; on any thread."""
         if self.opened:
             self.opened.log.close()
+
+    def queue(self) -> Queue:
+        """The prompts that wait. Raises `UsageError` where nothing was asked yet."""
+        if self.agent is None:
+            raise UsageError(NO_QUEUE)
+        return self.agent.queue
+
+    def abort(self) -> tuple[Waiting, ...]:
+        """End the turn; what waited behind it, handed back."""
+        return self.agent.abort() if self.agent else ()
 
     async def switch(self, opened: Opened | None) -> None:
         """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""

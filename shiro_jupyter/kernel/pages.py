@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -34,8 +34,13 @@ NO_PAGE = (
 )
 NO_ANSWER = "The page that has the notebook open did not answer within {} seconds; try again."
 GONE = "The page that had the notebook open was closed before it answered; open it again."
+HISTORY_SHOWN = 400_000  # characters
 NO_PICTURE = "The picture is no longer kept: ask for it again."
 NO_PROMPT = "There is nothing to ask yet: type a prompt."
+
+
+async def _no_history() -> Sequence[str]:
+    return ()
 
 
 class Pages:
@@ -43,8 +48,8 @@ class Pages:
     agent's, which `call` hands a callback over to.
 
     `answer`, `interrupt` and `abort` are what a page's answer, its stop button and its Escape key
-    do; `queue` holds what waits; `picture` finds what a page shows of a call, on any thread;
-    `prompted` is told the page and what was typed into its prompt box.
+    do; `queue` holds what waits, `history` what was asked before; `picture` finds what a page shows
+    of a call, on any thread; `prompted` is told the page and what was typed into its prompt box.
     """
 
     def __init__(
@@ -57,13 +62,15 @@ class Pages:
         interrupt: Callable[[], object],
         abort: Callable[[], object] = lambda: None,
         queue: Callable[[], Queue] = lambda: Queue(lambda event: None),
+        history: Callable[[], Awaitable[Sequence[str]]] = _no_history,
         picture: Callable[[str], Picture | None] = lambda key: None,
     ) -> None:
         self.turn = 0  # the newest, counted from the load
         self.prompted: Callable[[str, str], object] = lambda page, text: None
         self._channel, self._feed, self._clock, self._call = channel, feed, clock, call
         self._answer, self._interrupt, self._picture = answer, interrupt, picture
-        self._abort, self._queue = abort, queue
+        self._abort, self._queue, self._history = abort, queue, history
+        self._looking: set[asyncio.Task[None]] = set()
         self._waiting: tuple[Waiting, ...] = ()
         epoch = clock.now().timestamp() - clock.monotonic()
         self._view = PageView(self._tell, about, epoch)
@@ -107,8 +114,8 @@ class Pages:
         if isinstance(event, QueueChanged):
             self._waiting = event.waiting
             self._tell_queue()
-            for each in event.back:
-                self._give_back(each.source, each.text)
+            for page in dict.fromkeys(each.source for each in event.back):
+                self._give_back(page, *(each.text for each in event.back if each.source == page))
         self._follow()
         self._view.apply(event, at)
         if isinstance(event, TurnEnded):
@@ -139,10 +146,10 @@ class Pages:
 
         return replace(changed, back=tuple(of(each) for each in changed.back))
 
-    def _give_back(self, page: str, text: str) -> None:
+    def _give_back(self, page: str, *texts: str) -> None:
         """Words go back into the input of the page."""
         if page:
-            self._channel.send({"kind": "back", "to": page, "text": sendable(text)})
+            self._channel.send({"kind": "back", "to": page, "texts": [*map(sendable, texts)]})
 
     def _tell_queue(self, **to: str) -> None:
         if self.present:
@@ -274,12 +281,27 @@ class Pages:
                 self._change(request)
             case "abort":
                 self._abort()
+            case "history":
+                task = asyncio.ensure_future(self._tell_history(page))
+                self._looking.add(task)
+                task.add_done_callback(self._looking.discard)
             case "done":
                 self._done(request)
             case "left":
                 self._left(page, request["turn"])
             case "bye":
                 self._bye(page)
+
+    async def _tell_history(self, page: str) -> None:
+        """The newest prompts of the project, oldest first, as many as one message takes."""
+        prompts: list[str] = []
+        room = HISTORY_SHOWN
+        for prompt in reversed(await self._history()):
+            room -= len(prompt)
+            if room < 0:
+                break
+            prompts.insert(0, sendable(prompt))
+        self._channel.send({"kind": "history", "to": page, "prompts": prompts})
 
     def _change(self, request: Message) -> None:
         """What waits; it may have begun in that moment, and then edited words go back."""

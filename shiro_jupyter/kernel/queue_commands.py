@@ -7,8 +7,9 @@ from ..core.queue import Queue
 from ..views.document import Table
 from ..views.visible import one_line
 from .commands import Outcome, Prompt, at_once, command
+from .conversation import NO_QUEUE
 from .said import Said
-from .services import NO_QUEUE, Services
+from .services import Services
 
 USES = "Say /queue, /queue edit N TEXT, /queue remove N or /queue now N, with N as /queue lists it."
 
@@ -24,7 +25,7 @@ def queue(services: Services, rest: str) -> Outcome:
         raise UsageError(USES)
 
     async def work() -> Said:
-        waiting = services.queue()
+        waiting = services.conversation.queue()
         if not rest:
             return _listed(waiting)
         return _changed(waiting, verb, int(number), text.strip())

@@ -23,7 +23,8 @@ from ..core.policy.gate import Gate
 from ..core.policy.redactor import Redactor
 from ..core.policy.secrets import known
 from ..core.questions import Questions
-from ..core.queue import TAKEN_OFF, Queue
+from ..core.queue import TAKEN_OFF
+from ..core.sessions.history import History
 from ..core.sessions.lease import Leases
 from ..core.sessions.log import Opened
 from ..core.settings import Loaded, Settings
@@ -35,6 +36,7 @@ from ..core.workspace.clock import SystemClock
 from ..core.workspace.folders import user_folders
 from ..core.workspace.processes import Processes
 from ..core.workspace.project import find_project, notebook_path
+from ..core.workspace.threads import begun, in_thread
 from ..views.feed import Feed
 from . import compat
 from .agent_thread import AgentThread
@@ -57,7 +59,6 @@ from .tools import kernel_tools, with_unknown_rules
 from .undo import Undo
 
 TICK_SECONDS = 0.1
-NO_QUEUE = "No prompt waits: ask something first."
 SENT = "The prompt went into the turn before it, which answers it."
 STOP_SECONDS = 5.0  # for stopped turns to end in good order
 
@@ -93,6 +94,7 @@ class Services:
         self._turns: list[Owner] = []  # the running one and those behind it
         self._in_force: Loaded | None = None
         self._told: set[str] = set()
+        self._history = History(self.folders.history_file(self.project.root), self.redactor)
         self.conversation = Conversation(
             self.folders.sessions_dir,
             self.project,
@@ -124,8 +126,9 @@ class Services:
             call=self.thread.call,
             answer=lambda answer, digest: self.questions.answer(answer, digest),
             interrupt=lambda: self._interrupt(None),
-            abort=self._abort,
-            queue=self.queue,
+            abort=self.conversation.abort,
+            queue=self.conversation.queue,
+            history=lambda: in_thread(self._history.prompts),
             picture=self.pictures.find,
         )
 
@@ -237,6 +240,8 @@ class Services:
         owner.task = asyncio.current_task()
         self.redactor.keys = owner.loaded.secrets
         agent = self.conversation.agent_for(owner.loaded, prompt, person=owner.person)
+        if owner.person:
+            begun(self._history.add, owner.line.prompt)
         if self._turns:
             owner.behind(len(self._turns))
         self._turns.append(owner)
@@ -285,20 +290,10 @@ class Services:
         """End the running turn and hand back what waits behind it: how many turns there were, and
         what has gone back to which page."""
         turns = list(self._turns)
-        back = self.pages.addressed(QueueChanged((), self._abort())).back
+        back = self.pages.addressed(QueueChanged((), self.conversation.abort())).back
         if tasks := [owner.task for owner in turns if owner.task]:
             await asyncio.wait(tasks, timeout=STOP_SECONDS)
         return len(turns), back
-
-    def _abort(self) -> tuple[Waiting, ...]:
-        agent = self.conversation.agent
-        return agent.abort() if agent else ()
-
-    def queue(self) -> Queue:
-        """The prompts that wait. Raises `UsageError` where there is no conversation yet."""
-        if self.conversation.agent is None:
-            raise UsageError(NO_QUEUE)
-        return self.conversation.agent.queue
 
     def _made(self, opened: Opened, loaded: Loaded, prompt: str) -> Agent:
         session, remembered = opened.session, self.remembered

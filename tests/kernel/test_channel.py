@@ -9,9 +9,11 @@ import pytest
 
 from shiro_jupyter.kernel.channel import (
     KERNEL_IS_OLDER,
+    LONGEST,
     NOT_STARTED,
     PAGE_IS_OLDER,
     PROTOCOL,
+    TOO_LONG,
     Channel,
 )
 from shiro_jupyter.version import VERSION
@@ -41,6 +43,10 @@ class Terminal:
         ({"do": "snapshot", "page": "p", "turn": True}, "snapshot needs 'turn', a whole number."),
         ({"do": "prompt", "page": "p", "text": 7}, "prompt needs 'text', a text."),
         ({"do": "done", "page": "p", "id": "1", "error": {}}, "done takes 'error' as a text."),
+        ({"do": "edit", "page": "p", "id": "1", "text": "x"}, "edit needs 'id', a whole number."),
+        ({"do": "remove", "page": "p", "id": True}, "remove needs 'id', a whole number."),
+        ({"do": "prompt", "page": "p", "text": "x" * (LONGEST + 1)}, TOO_LONG),
+        ({"do": "edit", "page": "p", "id": 1, "text": "x" * (LONGEST + 1)}, TOO_LONG),
         ({**HELLO, "protocol": PROTOCOL + 1}, KERNEL_IS_OLDER),
         ({**HELLO, "protocol": PROTOCOL - 1}, PAGE_IS_OLDER),
         ({**HELLO, "notebook": None}, "hello needs 'notebook', a text."),

@@ -210,7 +210,7 @@ def test_stop_as_a_command_ends_all_that_wait(kernel: Kernel, page: FakePage) ->
     assert "end it with %shiro /stop" in said(page)
     page.prompt("/stop")
     assert said(page) == "Stopped 2 turns."
-    assert page.back() == "front"
+    assert page.back() == ["front"]
     page.prompt("/stop")
     assert said(page) == "No turn is running."
 
@@ -267,7 +267,7 @@ def test_what_comes_too_late_is_said_and_edited_words_go_back(page: FakePage) ->
     assert page.of("back") == []
     page.request("edit", id=1, text="in vain")
     assert said(page).startswith("That prompt no longer waits")
-    assert page.back() == "in vain"
+    assert page.back() == ["in vain"]
 
 
 def test_abort_ends_the_turn_and_hands_back_what_waits(kernel: Kernel, page: FakePage) -> None:
@@ -277,7 +277,7 @@ def test_abort_ends_the_turn_and_hands_back_what_waits(kernel: Kernel, page: Fak
         queued(page, "slow", "front\nof all")
         page.request("abort")
         assert page.ended("silent")["ended"]["outcome"] == "interrupted"
-        assert [page.back(), page.back()] == ["slow", "front\nof all"]
+        assert page.back() == ["slow", "front\nof all"]
         other.take_for(0.3)
         assert other.of("back") == []
         other.request("bye")
@@ -307,7 +307,7 @@ def test_the_words_of_a_page_that_is_gone_go_to_another(kernel: Kernel, page: Fa
         page.until(lambda: len(page.waiting()) == 1)
         other.request("bye")
     page.request("abort")
-    assert page.back() == "front"
+    assert page.back() == ["front"]
 
 
 def test_a_page_that_comes_is_told_what_waits(kernel: Kernel, page: FakePage) -> None:
@@ -362,6 +362,30 @@ def test_the_queue_by_commands(kernel: Kernel, page: FakePage) -> None:
     assert said(page) == "No prompt waits: ask something first."
     page.request("abort")
     page.ended("silent")
+
+
+def test_prompts_of_panel_and_cells_are_kept_and_told_when_asked_for(
+    kernel: Kernel, page: FakePage
+) -> None:
+    def asked() -> list[str]:
+        page.request("history")
+        (told,) = page.until(lambda: page.of("history"))
+        page.events.remove(told)
+        return list(told["prompts"])
+
+    page.prompt("  front of the panel ")
+    page.ended("front of the panel")
+    page.until(lambda: asked()[-1] == "front of the panel")
+    kernel.run("%shiro front of a cell", stdin=str)
+    page.until(lambda: asked()[-2:] == ["front of the panel", "front of a cell"])
+    kernel.run("%shiro front of nobody")  # without a person
+    page.prompt("/tools")  # no turn
+    said(page)
+    page.prompt("front of a cell")
+    page.ended("front of a cell")
+    page.prompt("front at last")
+    page.until(lambda: asked()[-1] == "front at last")
+    assert asked()[-3:] == ["front of the panel", "front of a cell", "front at last"]
 
 
 # -- Run All around it -----------------------------------------------------------------------

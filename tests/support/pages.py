@@ -104,11 +104,11 @@ class FakePage:
         told = self.of("queue")
         return list(told[-1]["waiting"]) if told else []
 
-    def back(self) -> str:
-        """What was handed back to this page next; taken out of its events."""
-        event = self.until(lambda: self.of("back"))[0]
+    def back(self) -> list[str]:
+        """What was handed back to this page; taken out of its events."""
+        (event,) = self.until(lambda: self.of("back"))
         self.events.remove(event)
-        return str(event["text"])
+        return list(event["texts"])
 
     def question(self) -> Message:
         """The one that waits in the newest turn, as soon as there is one."""
