@@ -189,6 +189,8 @@ def _sources(agent: Agent, request: Request, client: ModelClient) -> Said:
         else "not set right yet: the endpoint has counted no request of this session"
     )
     blocks.append(Line(f"It is an estimate, {how}."))
+    if whole > usable(profile):
+        blocks.append(Line("That is too much beside a reply: older parts will be left out first."))
     blocks += _left_out(agent.session, request)
     tail = Folded("What is said anew with each request", (Verbatim(request.tail),))
     return [*blocks, tail, Line("The exact request:", "%shiro /context payload [FILE]")]
