@@ -219,8 +219,9 @@ def test_sessions_are_listed_and_resumed(kernel: Kernel) -> None:
     assert kernel.run("%todos").stdout == "No tasks.\n"
     ask(kernel, "%shiro hello again")
     assert len(prompts(kernel)) == 1
-    listed = ask(kernel, "%shiro /sessions").splitlines()
-    assert "hello again" in listed[0]
+    (listed,) = kernel.run("%shiro /sessions", stdin=str).of("display_data")
+    heads, newest, *_ = listed["data"]["text/plain"].splitlines()
+    assert heads.split()[0] == "id" and newest.endswith("hello again") and " here " in newest
     assert f"{count} turns" in ask(kernel, f"%shiro /resume {first[:18]}")
     assert len(prompts(kernel)) == count
     assert "[~] plot" in kernel.run("%todos").stdout
