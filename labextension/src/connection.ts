@@ -4,16 +4,16 @@ import { UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { version } from '../package.json';
-import { PROTOCOL, type Event, type Reply, type Request } from './view/model';
+import { Draft } from './draft';
+import { isRemembered, remember } from './remembered';
+import { PROTOCOL, type Event, type Reply, type Request, type Waiting } from './view/model';
 import { Turns } from './view/turns';
 
 /** Milliseconds that a kernel has to answer a request. */
 const PATIENCE = 3000;
 /** After a reload JupyterLab holds requests to a busy kernel back for three seconds. */
 const PATIENCE_AFTER_RELOAD = 10_000;
-/** Where this browser keeps in which kernels it saw the extension, and of how many. */
-const REMEMBERED = 'shiro:kernels';
-const KERNELS = 100;
+const HOST = 'get_ipython()._shiro_extension.host';
 const NO_ANSWER = 'The kernel did not answer: try again, and restart it if that goes on.';
 const NO_KERNEL = 'The notebook has no kernel: choose one, then try again.';
 
@@ -28,7 +28,7 @@ const NO_KERNEL = 'The notebook has no kernel: choose one, then try again.';
 export type State = 'none' | 'waiting' | 'foreign' | 'absent' | 'refused' | 'loaded';
 
 /** An event to this page that is not about what is seen of a turn. */
-export type Addressed = Exclude<Event, { kind: 'turn' | 'here' | 'gone' }>;
+export type Addressed = Extract<Event, { kind: 'ask' | 'said' | 'left' }>;
 
 /**
  * The extension in the kernel of one notebook, whichever kernel that is at the time.
@@ -49,11 +49,18 @@ export class Connection implements IDisposable {
   /** What ran in these turns has ended without saying so; the sentence says why. */
   readonly lost = new Signal<this, { turns: Turns; sentence: string }>(this);
   readonly addressed = new Signal<this, Addressed>(this);
+  /** What is being typed for this kernel; `returned` says that texts were handed back to it. */
+  readonly draft = new Draft();
+  readonly returned = new Signal<this, void>(this);
+  /** The prompts that wait, in order; `queued` says that they are others. */
+  waiting: readonly Waiting[] = [];
+  readonly queued = new Signal<this, void>(this);
 
   private page = '';
   /** The hello that is under way. */
   private greeting: symbol | null = null;
   private disposed = false;
+  private readonly recalls: ((prompts: readonly string[]) => void)[] = [];
   private readonly leave = () => void this.send({ do: 'bye' });
 
   /** @param path - Answers the notebook's path as the server has it. */
@@ -115,6 +122,41 @@ export class Connection implements IDisposable {
     }
   }
 
+  /** Starts the agent once the kernel is free, as the first prompt does. */
+  async start(): Promise<string> {
+    const trouble = await this.run(HOST);
+    return (
+      trouble &&
+      `The agent did not start (${trouble}): load shiro_jupyter again, then send it again.`
+    );
+  }
+
+  /** The prompts of the project, oldest first; none where they cannot be had. */
+  async history(): Promise<readonly string[]> {
+    for (const again of [false, true]) {
+      const come = new Promise<readonly string[]>(resolve => {
+        this.recalls.push(resolve); // now: the event may overtake the reply
+        setTimeout(() => resolve([]), PATIENCE);
+      });
+      const reply = await this.send({ do: 'history' });
+      if (reply.ok) {
+        return come;
+      }
+      if (again || reply.started !== false || (await this.start())) {
+        break;
+      }
+    }
+    return [];
+  }
+
+  /** Puts texts before what is being typed: they wait no more, or were for something else. */
+  giveBack(texts: readonly string[]): void {
+    if (texts.length) {
+      this.draft.giveBack(texts);
+      this.returned.emit();
+    }
+  }
+
   /** Loads the extension; answers what went wrong, "" for nothing. */
   async load(): Promise<string> {
     const trouble = await this.run('%load_ext shiro_jupyter');
@@ -133,15 +175,12 @@ export class Connection implements IDisposable {
   }
 
   private get remembered(): boolean {
-    return !!this.kernel && loadedIn().includes(this.kernel.id);
+    return !!this.kernel && isRemembered(this.kernel.id);
   }
 
   private remember(yes: boolean): void {
-    const id = this.kernel?.id;
-    if (id) {
-      const others = loadedIn().filter(each => each !== id);
-      const kernels = yes ? [id, ...others].slice(0, KERNELS) : others;
-      localStorage.setItem(REMEMBERED, kernels.join(' '));
+    if (this.kernel) {
+      remember(this.kernel.id, yes);
     }
   }
 
@@ -160,9 +199,17 @@ export class Connection implements IDisposable {
   private end(sentence: string): void {
     const turns = this.turns;
     this.turns = null;
+    const mine = this.waiting.filter(({ source }) => source === this.page);
+    this.queue([]);
+    this.giveBack(mine.flatMap(({ text }) => text ?? []));
     if (turns) {
       this.lost.emit({ turns, sentence });
     }
+  }
+
+  private queue(waiting: readonly Waiting[]): void {
+    this.waiting = waiting;
+    this.queued.emit();
   }
 
   private set(state: State, trouble = ''): void {
@@ -285,10 +332,25 @@ export class Connection implements IDisposable {
     } else if (event.kernel !== this.turns?.kernel && this.state !== 'refused') {
       void this.greet();
     }
-    if (event.kind === 'turn') {
-      this.turns?.take(event);
-    } else if (event.kind !== 'here') {
-      this.addressed.emit(event);
+    switch (event.kind) {
+      case 'here':
+        break;
+      case 'turn':
+        this.turns?.take(event);
+        break;
+      case 'queue':
+        if (event.kernel === this.turns?.kernel) {
+          this.queue(event.waiting);
+        }
+        break;
+      case 'back':
+        this.giveBack(event.texts);
+        break;
+      case 'history':
+        this.recalls.splice(0).forEach(recall => recall(event.prompts));
+        break;
+      default:
+        this.addressed.emit(event);
     }
   }
 
@@ -327,11 +389,6 @@ export class Connection implements IDisposable {
       window.clearTimeout(timer);
     }
   }
-}
-
-/** The ids of the kernels in which the extension was loaded when last seen, the newest first. */
-function loadedIn(): string[] {
-  return (localStorage.getItem(REMEMBERED) ?? '').split(' ');
 }
 
 const ENDED: { readonly [status in Kernel.Status]?: string } = {

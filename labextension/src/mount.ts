@@ -28,6 +28,7 @@ export function hostOf(
           Notification.error(reply.error, { autoClose: 5000 });
         }
       }),
+    keep: words => connection.giveBack([words]),
     picture: async key => {
       const { mime = '', data = '', error } = await connection.send({ do: 'picture', key });
       return PICTURE.test(mime)

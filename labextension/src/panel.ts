@@ -2,9 +2,11 @@ import { LabIcon } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 import type { Addressed, Connection, State } from './connection';
 import { hostOf, show } from './mount';
+import { PromptBox } from './prompt';
+import { QueueList } from './queue';
 import { h, onTrusted } from './view/dom';
 import type { Turn } from './view/model';
-import type { Turns } from './view/turns';
+import { TURNS_KEPT, type Turns } from './view/turns';
 
 const icon = new LabIcon({
   name: 'shiro:icon',
@@ -15,12 +17,12 @@ const icon = new LabIcon({
     ' 7-2.500 7-6-3-6-7-6z"/><circle class="jp-icon3" fill="#616161" cx="12" cy="11" r="2.200"/></svg>'
 });
 
-const HOST = 'get_ipython()._shiro_extension.host';
 /** Pixels from the bottom within which the list follows what is new. */
 const NEAR = 24;
 /** Milliseconds after a key, a wheel or a press in which a scroll is the person's. */
 const MOVING = 1000;
 
+const EARLIER = 'Earlier turns are no longer shown here.';
 const NO_NOTEBOOK = 'Open a notebook to ask about it.';
 const NOTICES: { readonly [state in State]: string } = {
   none: 'This notebook has no kernel that runs: start one to ask about it.',
@@ -38,7 +40,6 @@ export class ShiroPanel extends Widget {
   private turns: Turns | null = null;
   private unfollow = () => {};
   private readonly entries = new Map<number, Entry>();
-  private readonly drafts = new WeakMap<Connection, string>();
   private stick = true;
   private moved = -Infinity;
 
@@ -46,10 +47,12 @@ export class ShiroPanel extends Widget {
   private readonly scroll = h('div', 'shiro-panel-scroll', this.list);
   private readonly words = h('p');
   private readonly load = h('button', 'jp-mod-styled jp-mod-accept', 'Load shiro');
-  private readonly box = h('textarea', 'jp-mod-styled');
-  private readonly ask = h('button', 'jp-mod-styled jp-mod-accept', 'Send');
-  private readonly fields = h('fieldset', '', this.box, this.ask);
-  private readonly trouble = h('p', 'shiro-panel-trouble');
+  private readonly prompt = new PromptBox(() => (this.stick = true));
+  private readonly queue = new QueueList(
+    sentence => this.prompt.say(sentence),
+    () => this.prompt.focus()
+  );
+  private readonly earlier = h('div', 'shiro-panel-notice', EARLIER);
 
   constructor() {
     super();
@@ -58,15 +61,11 @@ export class ShiroPanel extends Widget {
     this.title.caption = 'shiro';
     this.addClass('shiro-panel');
     const notice = h('div', 'shiro-panel-notice', this.words, this.load);
-    this.node.append(this.scroll, notice, this.fields, this.trouble);
+    const { queue, prompt } = this;
+    this.node.append(this.scroll, notice, queue.el, prompt.el, prompt.trouble);
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', 'shiro');
-    this.trouble.setAttribute('role', 'alert');
-    this.box.rows = 3;
-    this.box.placeholder = 'Ask about this notebook (Shift+Enter: new line)';
-    this.box.setAttribute('aria-label', 'Ask shiro');
-    onTrusted(this.box, 'keydown', event => this.onKey(event));
-    onTrusted(this.ask, 'click', () => void this.send());
+    onTrusted(this.node, 'keydown', event => this.onKey(event));
     onTrusted(this.load, 'click', () => void this.loadExtension());
     // By what the person does alone: what is added or folded scrolls, too.
     for (const does of ['wheel', 'touchmove', 'pointerdown', 'keydown']) {
@@ -94,7 +93,6 @@ export class ShiroPanel extends Widget {
       return;
     }
     if (this.connection) {
-      this.drafts.set(this.connection, this.box.value);
       this.connection.changed.disconnect(this.refresh, this);
       this.connection.addressed.disconnect(this.onAddressed, this);
     }
@@ -103,8 +101,8 @@ export class ShiroPanel extends Widget {
     this.insert = insert;
     connection?.changed.connect(this.refresh, this);
     connection?.addressed.connect(this.onAddressed, this);
-    this.box.value = (connection && this.drafts.get(connection)) ?? '';
-    this.say('');
+    this.queue.follow(connection);
+    this.prompt.follow(connection);
     this.refresh();
   }
 
@@ -138,7 +136,7 @@ export class ShiroPanel extends Widget {
   private describe(): void {
     const { connection } = this;
     const state = connection?.state;
-    this.fields.disabled = state !== 'loaded';
+    this.prompt.enable(state === 'loaded');
     this.load.hidden = state !== 'absent';
     this.words.textContent = state ? connection.trouble || NOTICES[state] : NO_NOTEBOOK;
     this.words.hidden = state === 'loaded' && this.list.childElementCount > 0;
@@ -154,76 +152,61 @@ export class ShiroPanel extends Widget {
         before.el.open = false; // of what had ended before this page, the newest is unfolded
       }
       this.entries.set(number, entry);
-      this.list.append(entry.el);
-      this.describe();
+      this.append(entry.el);
     }
+    this.prompt.running = this.runs;
+  }
+
+  /** Adds to the list, of which the oldest go: a session may be long. */
+  private append(el: HTMLElement): void {
+    this.list.append(el);
+    if (this.list.childElementCount > TURNS_KEPT) {
+      this.earlier.remove();
+      const [oldest] = this.list.children;
+      for (const [number, entry] of this.entries) {
+        if (entry.el === oldest) {
+          entry.dispose();
+          this.entries.delete(number);
+        }
+      }
+      oldest?.replaceWith(this.earlier);
+    }
+    this.describe();
+  }
+
+  /** Whether the newest turn goes on. */
+  private get runs(): boolean {
+    const { turns } = this;
+    const newest = turns?.get(turns.numbers[turns.numbers.length - 1] ?? 0);
+    return !!newest && !newest.ended;
   }
 
   private onAddressed(_: unknown, event: Addressed): void {
     if (event.kind === 'said') {
-      this.list.append(h('div', 'shiro-panel-said', ...event.text.split('\n').map(row)));
-      this.describe();
+      this.append(h('div', 'shiro-panel-said', ...event.text.split('\n').map(row)));
     }
   }
 
+  /** Escape ends the turn, and hands back what waits behind it. */
   private onKey(event: KeyboardEvent): void {
-    this.say('');
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      void this.send();
-    }
-  }
-
-  /** The text stays in the box until the kernel has taken it. */
-  private async send(): Promise<void> {
-    const { connection, box } = this;
-    const text = box.value;
-    if (!connection || !text.trim() || box.readOnly) {
-      return;
-    }
-    box.readOnly = this.ask.disabled = true;
-    this.say('');
-    const trouble = await this.prompt(connection, text);
-    box.readOnly = this.ask.disabled = false;
-    if (this.connection !== connection) {
-      this.drafts.set(connection, trouble ? text : '');
-      return;
-    }
-    this.say(trouble);
-    if (!trouble) {
-      box.value = '';
-      this.stick = true;
-    }
-  }
-
-  /** Answers what went wrong, "" for nothing. */
-  private async prompt(connection: Connection, text: string): Promise<string> {
-    let reply = await connection.send({ do: 'prompt', text });
-    if (!reply.ok && reply.started === false) {
-      this.say('The first prompt waits until the kernel is free.', false);
-      const trouble = await connection.run(HOST);
-      if (trouble) {
-        return `The agent did not start (${trouble}): load shiro_jupyter again, then send it again.`;
+    const { connection } = this;
+    if (event.key === 'Escape' && !event.isComposing && connection) {
+      if (this.runs || connection.waiting.length) {
+        event.preventDefault();
+        void connection.send({ do: 'abort' }).then(({ error = '' }) => this.prompt.say(error));
       }
-      reply = await connection.send({ do: 'prompt', text });
     }
-    return reply.ok ? '' : reply.error || 'The kernel refused it without a reason: try again.';
   }
 
   private async loadExtension(): Promise<void> {
     const { connection } = this;
     if (connection) {
       this.load.disabled = true;
-      this.say('');
+      this.prompt.say('');
       const trouble = await connection.load();
       this.load.disabled = false;
-      this.say(trouble);
+      this.prompt.say(trouble);
     }
-  }
-
-  private say(sentence: string, failed = true): void {
-    this.trouble.textContent = sentence;
-    this.trouble.classList.toggle('jp-mod-error', failed);
   }
 }
 

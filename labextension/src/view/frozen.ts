@@ -1,5 +1,5 @@
 import { clean } from './html';
-import type { Said, Tool, Turn } from './model';
+import type { Asked, Said, Tool, Turn } from './model';
 
 export interface Frozen {
   html: string;
@@ -20,7 +20,7 @@ export function frozen(turn: Turn): Frozen {
   const { prompt, work, answer, notes, tasks, ended } = turn;
   const tools = work.filter(each => each.kind === 'tool').length;
   const parts: Frozen[] = [
-    ...(prompt ? [verbatim(prompt, '> ', ';border-left:3px solid;padding-left:0.6em')] : []),
+    ...(prompt ? [quoted(prompt)] : []),
     ...(tools
       ? [folded(`${tools} tool call${tools === 1 ? '' : 's'}`, work.flatMap(step))]
       : work.flatMap(step)),
@@ -37,7 +37,14 @@ export function frozen(turn: Turn): Frozen {
   };
 }
 
-function step(each: Said | Tool): Frozen[] {
+function quoted(text: string): Frozen {
+  return verbatim(text, '> ', ';border-left:3px solid;padding-left:0.6em');
+}
+
+function step(each: Said | Asked | Tool): Frozen[] {
+  if (each.kind === 'asked') {
+    return [quoted(each.text)];
+  }
   if (each.kind === 'said') {
     return [prose(each.html)];
   }

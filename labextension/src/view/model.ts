@@ -22,6 +22,12 @@ export interface Said {
   html: string;
 }
 
+/** What the person sent into the turn. */
+export interface Asked {
+  kind: 'asked';
+  text: string;
+}
+
 export interface Tool {
   kind: 'tool';
   id: string;
@@ -70,14 +76,27 @@ export interface Turn {
   until: number | null;
   tokens: string;
   reasoning: string;
-  work: readonly (Said | Tool)[];
+  work: readonly (Said | Asked | Tool)[];
   flight: Flight | null;
   answer: readonly string[];
   notes: readonly string[];
   questions: readonly Question[];
   tasks: { bar: string; lines: readonly string[] } | null;
+  /** What waits, in short: a few lines at most. */
   queue: readonly string[];
   ended: { outcome: string; reason: string; footer: string } | null;
+}
+
+/** A prompt in the queue. */
+export interface Waiting {
+  id: number;
+  line: string;
+  /** Null where it is too long to be edited in a page. */
+  text: string | null;
+  /** The page that it was typed in; empty for a cell. */
+  source: string;
+  /** It goes into the turn that runs, before its next step. */
+  now: boolean;
 }
 
 /** What turns one value into the next: see `applied`. */
@@ -97,6 +116,9 @@ export type Request =
   | { do: 'shown'; question: string }
   | { do: 'stop'; turn?: number }
   | { do: 'prompt'; text: string }
+  | { do: 'edit'; id: number; text: string }
+  | { do: 'remove' | 'now'; id: number }
+  | { do: 'abort' | 'history' }
   | { do: 'done'; id: string; value?: unknown; error?: string }
   | { do: 'left'; turn: number }
   | { do: 'picture'; key: string }
@@ -105,7 +127,7 @@ export type Request =
 export interface Reply {
   ok: boolean;
   error?: string;
-  /** Whether the kernel's side has been made; answered to `hello` and to a failed `prompt`. */
+  /** Whether the kernel's side has been made; answered to `hello`, and where it is needed. */
   started?: boolean;
   protocol?: number;
   version?: string;
@@ -140,6 +162,9 @@ export type Event =
       notebook: string;
     }
   | { kind: 'said'; to: string; kernel: string; text: string }
+  | { kind: 'queue'; to?: string; kernel: string; waiting: readonly Waiting[] }
+  | { kind: 'back'; to: string; kernel: string; texts: readonly string[] }
+  | { kind: 'history'; to: string; kernel: string; prompts: readonly string[] }
   | {
       kind: 'left';
       to: string;

@@ -12,7 +12,11 @@ export class Questions {
   readonly el = h('div', 'shiro-questions');
   private readonly boxes = new Map<string, QuestionBox>();
 
-  constructor(private readonly send: (request: Request) => void) {}
+  /** @param keep - Takes words that were typed for a question which is asked no more. */
+  constructor(
+    private readonly send: (request: Request) => void,
+    private readonly keep: (words: string) => void = () => {}
+  ) {}
 
   update({ questions }: Turn): void {
     // By all that it says: an answer is for what was shown.
@@ -20,7 +24,7 @@ export class Questions {
     for (const [key, box] of this.boxes) {
       if (!waiting.has(key)) {
         this.boxes.delete(key);
-        box.dispose();
+        this.close(box);
       }
     }
     for (const [key, question] of waiting) {
@@ -30,6 +34,18 @@ export class Questions {
         this.el.append(box.el);
         box.shown();
       }
+    }
+  }
+
+  dispose(): void {
+    this.boxes.forEach(box => this.close(box));
+    this.boxes.clear();
+  }
+
+  private close(box: QuestionBox): void {
+    box.dispose();
+    if (box.unsent) {
+      this.keep(box.unsent);
     }
   }
 }
@@ -42,6 +58,7 @@ class QuestionBox {
   private timer = 0;
   private watch: ResizeObserver | undefined;
   private open = false;
+  private sent = '';
 
   constructor(
     private readonly question: Question,
@@ -88,6 +105,12 @@ class QuestionBox {
     }
   }
 
+  /** Words in the field that no answer took along. */
+  get unsent(): string {
+    const words = this.field.value.trim();
+    return words === this.sent ? '' : words;
+  }
+
   dispose(): void {
     this.watch?.disconnect();
     clearTimeout(this.timer);
@@ -128,7 +151,7 @@ class QuestionBox {
       return;
     }
     const { id, digest } = this.question;
-    const words = this.field.value.trim();
+    const words = (this.sent = this.field.value.trim());
     this.send({ do: 'answer', question: id, digest, choice, words });
     this.hold(PATIENCE, 'sent', 'No word from the kernel yet: you may answer again.');
   }

@@ -244,7 +244,13 @@ const CSS = `
 .shiro-notes, .shiro-queue { margin-top: 4px; }
 .shiro-notes > *, .shiro-queue > * { font-size: 12px; white-space: pre-wrap; }
 .shiro-notes > ::before { content: '· '; }
-.shiro-queue > ::before { content: 'next: '; }
+
+.shiro-asked {
+  margin: 4px 0;
+  padding-left: 8px;
+  border-left: 3px solid var(--shiro-brand);
+  white-space: pre-wrap;
+}
 
 .shiro-question {
   margin: 6px 0;

@@ -6,6 +6,9 @@ export type Follower = (turn: Turn, number: number) => void;
 /** Milliseconds after which a snapshot that has not come is asked for again. */
 const PATIENCE = 2000;
 
+/** As many as the kernel keeps, too. */
+export const TURNS_KEPT = 50;
+
 /** The turns of one kernel, by their number since the extension was loaded there. */
 export class Turns {
   private ahead: number | undefined;
@@ -61,6 +64,9 @@ export class Turns {
     }
     this.asked.delete(number);
     this.known.set(number, { turn, seq });
+    for (const oldest of this.numbers.slice(0, -TURNS_KEPT)) {
+      this.known.delete(oldest);
+    }
     if (turn !== before?.turn) {
       for (const [follower, only] of [...this.followers]) {
         if (only === undefined || only === number) {

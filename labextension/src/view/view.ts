@@ -13,6 +13,8 @@ export interface Host {
   send(request: Request): void;
   /** Puts code into a new cell; absent where there is no notebook to put it in. */
   insert?(code: string): void;
+  /** Takes words that were typed for a question which is asked no more. */
+  keep?(words: string): void;
   /** Answers the address of a picture, or why there is none; absent where none can be had. */
   picture?(key: string): Promise<{ src: string } | { trouble: string }>;
 }
@@ -46,6 +48,7 @@ export class TurnView {
   readonly el: HTMLElement = h('div', 'shiro-turn');
   private turn = NOTHING;
   private readonly status: StatusLine;
+  private readonly questions: Questions;
   private readonly parts: readonly parts.Part[];
 
   constructor(host: Host) {
@@ -55,6 +58,7 @@ export class TurnView {
     });
     const insert = host.insert?.bind(host);
     this.status = new StatusLine(() => host.send({ do: 'stop' }));
+    this.questions = new Questions(request => host.send(request), host.keep?.bind(host));
     this.parts = [
       this.status,
       parts.tasks(),
@@ -63,7 +67,7 @@ export class TurnView {
       parts.reasoning(),
       new InFlight(),
       parts.list('notes'),
-      new Questions(request => host.send(request)),
+      this.questions,
       parts.list('queue'),
       parts.footer()
     ];
@@ -94,6 +98,7 @@ export class TurnView {
 
   dispose(): void {
     this.status.dispose();
+    this.questions.dispose();
     this.el.remove();
   }
 

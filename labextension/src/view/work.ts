@@ -1,5 +1,5 @@
 import { drawn, grow, h } from './dom';
-import type { Flight, Said, Tool, Turn } from './model';
+import type { Asked, Flight, Said, Tool, Turn } from './model';
 import { Prose, verbatim } from './prose';
 import type { Host } from './view';
 
@@ -10,7 +10,7 @@ const IN_SIGHT = 8;
 export class Work {
   private readonly earlier = h('details', 'shiro-earlier');
   private readonly title = this.earlier.appendChild(h('summary'));
-  private readonly shown: { item: Said | Tool; el: HTMLElement }[] = [];
+  private readonly shown: { item: Turn['work'][number]; el: HTMLElement }[] = [];
   readonly el = h('div', 'shiro-work', this.earlier);
 
   constructor(
@@ -44,7 +44,10 @@ export class Work {
     this.earlier.hidden = !folded;
   });
 
-  private made(item: Said | Tool): HTMLElement {
+  private made(item: Said | Asked | Tool): HTMLElement {
+    if (item.kind === 'asked') {
+      return h('div', 'shiro-asked', item.text);
+    }
     if (item.kind === 'tool') {
       const { picture } = this;
       const pictures = picture ? item.pictures.map(key => drawing(picture(key))) : [];
