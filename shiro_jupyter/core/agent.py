@@ -126,12 +126,13 @@ class Agent(World):
             items.append(User(NEXT_PROMPT, turn))
         return self._fitting.as_it_is(self._request(turn, 1, *items), client)
 
-    def interrupt(self) -> None:
+    def interrupt(self) -> bool:
         """First: end the call in flight, keep the turn. Nothing in flight: end the turn. Again,
-        while the call is still stopping: abort."""
-        stopping = self._calls.stopping
-        if not self._calls.interrupt():
-            self.abort() if stopping else self.stop()
+        while the call is still stopping: abort. False where no turn runs any more."""
+        if self._calls.stopping:
+            self.abort()
+            return True
+        return self._calls.interrupt() or self.stop()
 
     def abort(self) -> tuple[Waiting, ...]:
         """End the turn and hand back what waits behind it."""
@@ -139,10 +140,9 @@ class Agent(World):
         self.stop()
         return back
 
-    def stop(self) -> None:
-        """End the turn; what was streamed is kept."""
-        if self._turn:
-            self._turn.cancel()
+    def stop(self) -> bool:
+        """End the turn; what was streamed is kept. False where none runs any more."""
+        return self._turn is not None and self._turn.cancel()
 
     # -- one turn ------------------------------------------------------------------------
 

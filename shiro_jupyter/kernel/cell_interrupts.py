@@ -7,13 +7,22 @@ other cell, and the cancelling is left for when the cell awaits.
 
 from __future__ import annotations
 
+import _thread
 import asyncio
+import inspect
 import signal
 import sys
 import threading
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, cast
+
+from . import compat, hold
+
+# Seconds until an interrupt that met no code of the person's comes once more.
+PAUSE = 0.01
 
 
 def in_cell(frame: FrameType | None) -> bool:
@@ -33,64 +42,87 @@ def in_cell(frame: FrameType | None) -> bool:
 
 
 class CellInterrupts:
-    """Our SIGINT handler around one awaited cell after the other."""
+    """Our SIGINT handler around one awaited cell after the other, in the place of ipykernel's."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        self._around = compat.CellHandler(shell.kernel)
+        self._due: object = None  # the cell that is expected or runs
+        self._cell: asyncio.Task[Any] | None = None  # its task, once there is one
+        self._lock = threading.Lock()  # no signal of ours is under way when the cell has ended
         self._before: Any = None
-        self._loop: asyncio.AbstractEventLoop
-        self._expected = False
+        self._raised: KeyboardInterrupt | None = None
 
     def expect(self) -> None:
         """The cell that is about to run is one that we made awaited."""
-        if not self._expected:
-            self._expected = True
-            # ipykernel sets its own handler between the transformation and this event.
-            self.shell.events.register("pre_execute", self._begin)
+        if not compat.on_main() or not self._around.replace(self._during):
+            return
+        self._due = object()
+        # At once: between here and there an error would leave the cell running with nobody to
+        # wait for it, and no interrupt heard any more.
+        before = signal.signal(signal.SIGINT, self._on_sigint)
+        if before != self._on_sigint:
+            self._before = before
 
     def close(self) -> None:
-        if self._expected:
-            self._expected = False
-            self.shell.events.unregister("pre_execute", self._begin)
+        self._around.put_back()
 
-    def _begin(self) -> None:
+    @contextmanager
+    def _during(self, cell: asyncio.Task[Any]) -> Iterator[None]:
         self.close()
-        task = None
-        with suppress(RuntimeError):
-            task = asyncio.current_task()
-        name = getattr(task.get_coro(), "__name__", "") if task else ""
-        on_main = threading.current_thread() is threading.main_thread()
-        if task is None or name != "run_cell_async" or not on_main:
-            return  # it runs as any other cell, and so do its interrupts
-        show = self.shell.showtraceback
+        self._cell = cell
+        show, swallowed = self.shell.showtraceback, sys.unraisablehook
 
         def shown(*args: Any, **kwargs: Any) -> Any:
-            _trim(sys.exception())
+            hold.without_handler(sys.exception())
             return show(*args, **kwargs)
 
-        def end(_: object) -> None:  # ipykernel has put its handler back by now
+        def unraisable(what: sys.UnraisableHookArgs, /) -> None:
+            if what.exc_value is None or what.exc_value is not self._raised:
+                swallowed(what)
+            else:  # it met a finalizer or a callback of the garbage collector
+                self._try_again()
+
+        self.shell.showtraceback, sys.unraisablehook = shown, unraisable
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._due = self._cell = self._raised = None
+            signal.signal(signal.SIGINT, self._before)
             if vars(self.shell).get("showtraceback") is shown:
                 self.shell.showtraceback = show
-
-        self.shell.showtraceback = shown
-        task.add_done_callback(end)
-        self._loop = task.get_loop()
-        self._before = signal.signal(signal.SIGINT, self._on_sigint)
+            if sys.unraisablehook is unraisable:
+                sys.unraisablehook = swallowed
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
         if in_cell(frame):
-            raise KeyboardInterrupt
-        if callable(self._before):
-            self._before(signum, frame)
-            # ipykernel leaves the loop asleep until something else wakes it.
-            self._loop.call_soon_threadsafe(lambda: None)
-
-
-def _trim(error: BaseException | None) -> None:
-    """Take our handler off the traceback, which is about the person's code."""
-    frame = error.__traceback__ if error else None
-    while frame and frame.tb_next:
-        if frame.tb_next.tb_frame.f_code is CellInterrupts._on_sigint.__code__:
-            frame.tb_next = None
+            if not hold.postponed():
+                self._raised = KeyboardInterrupt()
+                raise self._raised
             return
-        frame = frame.tb_next
+        cell = self._cell
+        if cell is None or _state(cell) in (inspect.CORO_CREATED, inspect.CORO_RUNNING):
+            # Not begun, or between two statements: IPython itself may not be torn out of what it
+            # does, and a cancelling would wait for an await that may never come.
+            self._try_again()
+        elif _state(cell) == inspect.CORO_SUSPENDED:
+            cell.cancel()
+            # A loop that sleeps does not see it until something wakes it.
+            cell.get_loop().call_soon_threadsafe(lambda: None)
+
+    def _try_again(self) -> None:
+        """The interrupt comes once more, until it meets code or an await, or the cell ends."""
+        due = self._due
+
+        def signalled() -> None:
+            time.sleep(PAUSE)
+            with self._lock:
+                if due is not None and self._due is due:
+                    compat.signal_main(signal.SIGINT)
+
+        _thread.start_new_thread(signalled, ())  # `threading` takes locks, which main may hold
+
+
+def _state(cell: asyncio.Task[Any]) -> str:
+    return inspect.getcoroutinestate(cast(Any, cell.get_coro()))

@@ -4,6 +4,7 @@
 |---|---|---|
 | `kernel._allow_stdin` | ipykernel 4 | taken as: nobody can answer |
 | `kernel.get_parent` | ipykernel 6 | no cell id |
+| `kernel._cancel_on_sigint` | ipykernel 6 | interrupts of awaited cells are ipykernel's |
 | `shell.set_parent` | ipykernel 4 | code of a page's turn shows in the cell that runs |
 | `shell.display_pub.parent_header` | ipykernel 4 to 6 | the context says whose a display is |
 | `shell.pt_app.app.loop` | IPython 7 | background turns wait for the next `%shiro` |
@@ -114,6 +115,24 @@ def _is_ours(error: BaseException) -> bool:
         str(frame.f_globals.get("__name__")).partition(".")[0] == package
         for frame, _ in traceback.walk_tb(error.__traceback__)
     )
+
+
+class CellHandler:
+    """The context manager that ipykernel puts around each cell it awaits, which is called with
+    the cell's task and has an interrupt cancel it."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def replace(self, around: Callable[[Any], contextlib.AbstractContextManager[None]]) -> bool:
+        """For the next cell; false where there is none to replace."""
+        if not hasattr(self._kernel, "_cancel_on_sigint"):
+            return False
+        self._kernel._cancel_on_sigint = around
+        return True
+
+    def put_back(self) -> None:
+        vars(self._kernel).pop("_cancel_on_sigint", None)
 
 
 # The method that every traceback of a cell goes through, with the lines it shows.

@@ -51,3 +51,18 @@ def postponed() -> bool:
     """For the signal's handler: whether the interrupt is to be raised later, and will be."""
     _state.late = _state.held
     return _state.held
+
+
+def without_handler(error: BaseException | None) -> None:
+    """Take our handlers of SIGINT off the tracebacks of an error and of those before it: they are
+    about the person's code. (IPython always shows the last frame, hidden or not.)"""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        frame = error.__traceback__
+        while frame and frame.tb_next:
+            last = frame.tb_next.tb_frame
+            if last.f_code.co_name == "_on_sigint" and last.f_globals["__package__"] == __package__:
+                frame.tb_next = None
+            frame = frame.tb_next
+        error = error.__cause__ or error.__context__

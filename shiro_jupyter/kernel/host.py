@@ -227,6 +227,7 @@ class Host:
             ended = self._spawn(owner, prompt)
             yield Wait(ended, server)
         _raise_unless_fine(ended.result(), person)
+        _raise_if_missed(server)
         return owner.reply
 
     def _spawn(self, owner: Owner, prompt: str) -> concurrent.futures.Future[TurnEnded]:
@@ -244,13 +245,14 @@ class Host:
         self.main.serve_blocking(ended, server, float("inf") if timeout is None else timeout)
         if owner.reply.outcome == "interrupted":
             raise _stopped(owner.reply.reason or "The turn was interrupted.")
+        _raise_if_missed(server)
 
     def _work(self, work: Coroutine[Any, Any, Any], person: bool) -> Generator[Wait, None, Any]:
         """Have work done on the agent's thread that is no turn; an interrupt cancels it."""
         errand = Errand()
 
         async def run() -> Any:
-            errand.task = asyncio.current_task()
+            errand.begin()
             return await work
 
         server = Server(stdin=person, owner=errand)
@@ -258,9 +260,11 @@ class Host:
             ended = self.services.thread.spawn(run, contextvars.copy_context())
             yield Wait(ended, server)
         try:
-            return ended.result()
+            result = ended.result()
         except concurrent.futures.CancelledError:
             raise _stopped("Interrupted.") from None
+        _raise_if_missed(server)
+        return result
 
     def _choice(self, found: Recorded, cell: Cell) -> Generator[Wait, None, str]:
         choice = self.runs.choice(cell)
@@ -311,6 +315,13 @@ def _raise_unless_fine(ended: TurnEnded, person: bool) -> None:
         raise _stopped(ended.reason or "The turn was interrupted.")
     if not person and ended.outcome in ("failed", "limited"):
         raise compat.terminate_quietly(TurnFailed(ended.reason), f"TurnFailed: {ended.reason}")
+
+
+def _raise_if_missed(server: Server) -> None:
+    """An interrupt that found nothing left to end, or something that ended well all the same, is
+    for the code behind it."""
+    if server.missed or (isinstance(server.owner, Errand) and server.owner.stopped):
+        raise _stopped("It came as the turn ended.")
 
 
 def _stopped(sentence: str) -> BaseException:

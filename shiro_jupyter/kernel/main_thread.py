@@ -30,6 +30,7 @@ from ..core.errors import ToolFailed
 from . import compat, hold
 
 T = TypeVar("T")
+Interrupted = Callable[[object], concurrent.futures.Future[bool]]
 _UNSET: Any = object()
 # Seconds that running code has to handle one interrupt before another stop is passed on to it.
 GRACE = 0.5
@@ -67,23 +68,30 @@ class Server:
     wake: Callable[[], object] = lambda: None
     waits_for: object = None  # the turn that an interrupt is for, where it is not the owner's
     before: Any = None  # the SIGINT handler to put back
+    interrupts: list[concurrent.futures.Future[bool]] = field(default_factory=list)
+
+    @property
+    def missed(self) -> bool:
+        """Whether one came too late for the turn that has ended; waits for the agent's word."""
+        seen = concurrent.futures.wait(self.interrupts, GRACE).done
+        return any(not each.result() for each in seen)
 
 
 class MainThread:
     """The list, its servers, and the interrupts that arrive meanwhile.
 
     `interrupted` is called on main for each interrupt of the person's while main serves, with
-    the owner of what runs or waits there; it only hands over to the agent's thread. `unserved`
-    is called when a job finds nobody to run it, on any thread.
+    the owner of what runs or waits there; the agent's thread says later whether there was anything
+    to end. `unserved` is called when a job finds nobody to run it, on any thread.
     """
 
-    def __init__(self, interrupted: Callable[[object], None], unserved: Callable[[], None]) -> None:
+    def __init__(self, interrupted: Interrupted, unserved: Callable[[], None]) -> None:
         self._interrupted, self._unserved = interrupted, unserved
         self._jobs: deque[Job] = deque()
         self._servers: list[Server] = []
         self._lock = threading.Lock()
         self._current: Job | None = None
-        self._signalled = False  # the next SIGINT is one of ours
+        self._signalled: Job | None = None  # the next SIGINT is ours, and is for this
 
     @property
     def busy(self) -> bool:
@@ -166,9 +174,11 @@ class MainThread:
         if job.future.cancel():
             with self._lock, suppress(ValueError):
                 self._jobs.remove(job)
-        elif self._current is job and time.monotonic() - job.stopped_at > GRACE:
-            self._signalled = True
-            compat.signal_main(signal.SIGINT)
+            return
+        with self._lock:
+            if self._current is job and time.monotonic() - job.stopped_at > GRACE:
+                self._signalled = job
+                compat.signal_main(signal.SIGINT)
 
     def _announce(self) -> None:
         with self._lock:
@@ -214,7 +224,7 @@ class MainThread:
                     # The kernel's own way to interrupt a cell, before our handler was there.
                     if task := asyncio.current_task():
                         task.uncancel()
-                    self._interrupted(server.owner)
+                    server.interrupts.append(self._interrupted(server.owner))
                 except KeyboardInterrupt:  # it came just as a job ended
                     continue
 
@@ -268,11 +278,10 @@ class MainThread:
             # Front ends ask for input in the cell that runs, whosesoever question it is.
             here = job.here or job.owner is server.owner
             value = job.run() if here else job.context.run(job.run)
+            self._current = None  # no call comes between, and so no interrupt
         except BaseException as raised:
-            error = raised
-        finally:
-            self._hold_sigint(server)
-            self._current = None
+            self._current, error = None, raised
+        self._job_ended(server)
         _resolve(job, value, error)
 
     async def _await_job(self, job: Job, server: Server) -> None:
@@ -295,8 +304,8 @@ class MainThread:
                 job.task.cancel()
                 await asyncio.wait({job.task})
         finally:
-            self._hold_sigint(server)
             self._current = None
+            self._job_ended(server)
         _resolve(job, value, error)
         if ours:
             _carry(context)
@@ -319,14 +328,20 @@ class MainThread:
             self._hold_sigint(server)
             yield
         finally:
-            try:
-                signal.signal(signal.SIGINT, server.before or signal.SIG_DFL)
-            finally:
-                with self._lock:
-                    self._servers.remove(server)
-                    served = bool(self._servers)
-            if self.pending and not served:
-                self._unserved()
+            with hold.held():
+                try:
+                    signal.signal(signal.SIGINT, server.before or signal.SIG_DFL)
+                finally:
+                    with self._lock:
+                        self._servers.remove(server)
+                        served = bool(self._servers)
+                if self.pending and not served:
+                    self._unserved()
+
+    def _job_ended(self, server: Server) -> None:
+        with self._lock:  # a signal of ours has come by now, or never will
+            self._signalled = None
+        self._hold_sigint(server)
 
     def _hold_sigint(self, server: Server) -> None:
         """Have our handler in place; one that a job has put there is for when we are done."""
@@ -336,15 +351,15 @@ class MainThread:
             server.before = before
 
     def _on_sigint(self, signum: int, frame: FrameType | None) -> None:
-        ours, self._signalled = self._signalled, False
-        job = self._current
-        if job:
-            job.stopped_at = time.monotonic()
-        if not ours:
-            server = self._servers[-1]
-            self._interrupted(job.owner if job else server.waits_for or server.owner)
+        signalled, self._signalled = self._signalled, None
+        job, server = self._current, self._servers[-1]
         if job is None:
+            if signalled is None:
+                server.interrupts.append(self._interrupted(server.waits_for or server.owner))
             return
+        job.stopped_at = time.monotonic()
+        if signalled is not job:
+            self._interrupted(job.owner)
         loop = job.task.get_loop() if job.task else None
         if job.task and loop and asyncio.current_task(loop) is not job.task:
             # The code awaits: raising here would end the kernel's event loop instead.
@@ -352,20 +367,6 @@ class MainThread:
             return
         if not hold.postponed():
             raise KeyboardInterrupt
-
-
-def without_handler(error: BaseException | None) -> None:
-    """Take our handler off the tracebacks of an error and of those before it: they are about
-    the person's code. (IPython always shows the last frame, hidden or not.)"""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        frame = error.__traceback__
-        while frame and frame.tb_next:
-            if frame.tb_next.tb_frame.f_code is MainThread._on_sigint.__code__:
-                frame.tb_next = None
-            frame = frame.tb_next
-        error = error.__cause__ or error.__context__
 
 
 async def _value(make: Callable[[], Awaitable[T]]) -> T:

@@ -34,6 +34,18 @@ class Errand:
 
     task: asyncio.Task[object] | None = None
     started: bool = False
+    stopped: bool = False  # before there was a task
+
+    def begin(self) -> None:
+        """In its task, as the first of all."""
+        self.task = asyncio.current_task()
+        if self.stopped:
+            self.stop()
+
+    def stop(self) -> bool:
+        """Cancel it; whether it had not ended."""
+        self.stopped = True
+        return self.task is None or self.task.cancel()
 
 
 @dataclass(eq=False, kw_only=True)

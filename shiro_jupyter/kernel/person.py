@@ -46,7 +46,7 @@ class Person:
     owner: Callable[[], object]
     prompt: Callable[[], str]
     waits: Callable[[], None]
-    interrupted: Callable[[], None]
+    interrupted: Callable[[], object]
 
     async def __call__(self, question: Question) -> Answer | None:
         if await self.elsewhere(question):

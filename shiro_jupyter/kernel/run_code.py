@@ -19,8 +19,7 @@ from typing import Any, Literal, Protocol
 from ..core.tools.base import bounded
 from ..core.workspace.output import Filter, Unfiltered
 from . import compat
-from .hold import held, released
-from .main_thread import without_handler
+from .hold import held, released, without_handler
 from .tee import Tee
 
 # Characters of each value, display and traceback that the model reads, and how many of them.

@@ -215,9 +215,12 @@ class Services:
             sys.stdout.write(f"{text}\n")
             sys.stdout.flush()
 
-    def interrupt(self, owner: object = None) -> None:
-        """What Interrupt and ctrl-c do; from a signal handler or any thread."""
-        self.thread.call(self._interrupt, owner)
+    def interrupt(self, owner: object = None) -> concurrent.futures.Future[bool]:
+        """What Interrupt and ctrl-c do; from a signal handler or any thread. Whether there was
+        something to end, once the agent has seen it."""
+        found: concurrent.futures.Future[bool] = concurrent.futures.Future()
+        self.thread.call(lambda: found.set_result(self._interrupt(owner)))
+        return found
 
     def emit_from_main(self, event: Event) -> None:
         self.thread.call(self.feed.emit, event)
@@ -237,7 +240,7 @@ class Services:
 
     async def turn(self, owner: Owner, prompt: str) -> TurnEnded:
         """Run a prompt to its end, behind those before it; the reply is complete then."""
-        owner.task = asyncio.current_task()
+        owner.begin()
         self.redactor.keys = owner.loaded.secrets
         agent = self.conversation.agent_for(owner.loaded, prompt, person=owner.person)
         if owner.person:
@@ -247,6 +250,7 @@ class Services:
         self._turns.append(owner)
         ticking = asyncio.create_task(self._tick(owner))
         try:
+            await asyncio.sleep(0)  # an interrupt that came before this task ends it here
             ended = await agent.submit(prompt, owner.page, now=owner.now)
         except asyncio.CancelledError:
             ended = TAKEN_OFF
@@ -346,11 +350,15 @@ class Services:
             agent.limits = Limits.of(settings)
             agent.project = replace(self.project, ignore=settings.ignore)
 
-    def _interrupt(self, owner: object) -> None:
-        if isinstance(owner, Errand) and owner.task and not owner.started:
-            owner.task.cancel()  # no turn, or one that waits behind another, which goes on
-        elif self.conversation.agent:
-            self.conversation.agent.interrupt()
+    def _interrupt(self, owner: object) -> bool:
+        """End what runs for the owner; false where that has ended already."""
+        if isinstance(owner, Errand):
+            if not owner.started:
+                return owner.stop()  # no turn, or one that waits behind another, which goes on
+            if owner.task and owner.task.done():
+                return False  # what runs now is of another one
+        agent = self.conversation.agent
+        return agent is not None and agent.interrupt()
 
     def _unserved(self) -> None:
         self.thread.call(self._seek_main)

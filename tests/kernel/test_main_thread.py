@@ -15,7 +15,8 @@ import pytest
 
 from shiro_jupyter.core.errors import ToolFailed
 from shiro_jupyter.kernel.agent_thread import AgentThread
-from shiro_jupyter.kernel.main_thread import JobInterrupted, MainThread, Server, without_handler
+from shiro_jupyter.kernel.hold import without_handler
+from shiro_jupyter.kernel.main_thread import JobInterrupted, MainThread, Server
 
 Turn = Callable[[], Coroutine[Any, Any, Any]]
 
@@ -27,7 +28,14 @@ class Rig:
         self.agent = AgentThread()
         self.interrupts: list[object] = []
         self.unserved = 0
-        self.main = MainThread(self.interrupts.append, self._unserved)
+        self.found = True
+        self.main = MainThread(self._interrupted, self._unserved)
+
+    def _interrupted(self, owner: object) -> concurrent.futures.Future[bool]:
+        self.interrupts.append(owner)
+        seen: concurrent.futures.Future[bool] = concurrent.futures.Future()
+        seen.set_result(self.found)
+        return seen
 
     def _unserved(self) -> None:
         self.unserved += 1
@@ -193,7 +201,8 @@ def test_an_interrupt_between_jobs_is_only_told(rig: Rig, awaiting: bool) -> Non
         await asyncio.wait_for(told.wait(), 5)
         return "went on"
 
-    rig.main._interrupted = lambda owner: rig.agent.call(told.set)
+    tell = rig.main._interrupted
+    rig.main._interrupted = lambda owner: (rig.agent.call(told.set), tell(owner))[1]
     assert rig.serve(turn, awaiting=awaiting) == "went on"
 
 
@@ -325,6 +334,47 @@ def test_a_job_that_sets_the_signal_does_not_disarm_the_turn(rig: Rig, awaiting:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # once the turn is over
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@forms
+def test_a_stop_that_a_job_ignored_hides_no_interrupt_behind_it(rig: Rig, awaiting: bool) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def deaf() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        begun.set()
+        go_on.wait(5)
+        signal.signal(signal.SIGINT, before)
+
+    async def turn() -> None:
+        job = rig.main.put(deaf)
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        rig.main.stop(job)
+        go_on.set()
+        await rig.main.result(job)
+        while rig.main.busy:
+            await asyncio.sleep(0)
+        _sigint()
+        while not rig.interrupts:
+            await asyncio.sleep(0.01)
+
+    before = signal.getsignal(signal.SIGINT)
+    rig.serve(lambda: asyncio.wait_for(turn(), 10), awaiting=awaiting, owner="me")
+    assert rig.interrupts == ["me"]
+
+
+@forms
+def test_an_interrupt_that_found_nothing_to_end_was_missed(rig: Rig, awaiting: bool) -> None:
+    for rig.found in (True, False):
+        server, ended = Server(owner="me"), rig.agent.spawn(lambda: asyncio.sleep(0))
+        with rig.main.serving(server):
+            signal.raise_signal(signal.SIGINT)
+            if awaiting:
+                asyncio.run(rig.main.serve(ended, server))
+            else:
+                rig.main.serve_blocking(ended, server)
+        assert server.missed is not rig.found
 
 
 def test_a_server_that_never_serves_is_forgotten(rig: Rig) -> None:
