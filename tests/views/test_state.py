@@ -13,6 +13,7 @@ from shiro_jupyter.views.state import (
     Standing,
     TurnState,
     duration,
+    footer,
     standing,
     status,
 )
@@ -173,3 +174,26 @@ def test_a_long_wait_is_told_in_coarser_steps() -> None:
         "0 s", "59 s", "1 min 0 s", "1 min 10 s", "9 min 50 s", "59 min", "1 h 6 min",
     ]  # fmt: skip
     assert len({duration(each) for each in range(3600)}) < 170
+
+
+@pytest.mark.parametrize(
+    ("cost", "session", "told"),
+    [
+        (None, None, ""),
+        (None, 0.5, ""),  # of this turn it is not known
+        (0.0125, 0.0125, " · $0.0125"),
+        (0.0125, 1.5, " · $0.0125 ($1.50 in this session)"),
+        (0.0125, None, " · $0.0125"),
+        (0.0, 0.0, " · $0.00"),
+    ],
+)
+def test_the_end_of_a_turn_tells_its_cost_where_that_is_known(
+    cost: float | None, session: float | None, told: str
+) -> None:
+    used = e.Usage(1234, 1000, 56, 12)
+    ending = e.TurnEnded(1, "answered", "", used, 4.2, cost, session)
+    state = TurnState()
+    state.apply(e.TurnStarted(1, "go"), 0.0)
+    state.apply(ending, 4.2)
+    line = "answered · 1,234 tokens in (1,000 cached), 56 out · 4.2 s"
+    assert footer(state) == f"{line}{told}"
