@@ -16,7 +16,7 @@ from .context.prune import WHOLE, Pruner, shown
 from .context.render import arguments_object, result_text
 from .context.summary import last_prompts
 from .context.tokens import estimate, estimate_item
-from .errors import EndpointError, EndpointRefused, NotCompacted, ShiroError
+from .errors import EndpointError, EndpointRefused, NotCompacted, NoteRefused, ShiroError
 from .events import Compacted, Event, NotesChanged, Notice, Usage
 from .models import lone
 from .models.base import ModelClient
@@ -74,8 +74,13 @@ FACTS = "## What the person said, word for word"
 ENDED = "[What the person said last follows as it was. That turn has ended.]"
 AT_WORK = "[What the person said last follows as it was. You are at work on it: go on from there.]"
 
+NOT_NOTED = "The session's note was not brought up to date: {why}."
 # The id of the note that was updated, empty where there was nothing new; and sentences to tell.
 UpdateNotes = Callable[[Ask], Awaitable[tuple[str, Sequence[str]]]]
+
+
+class _CutShort(ShiroError):
+    """A reply that broke off at the model's limit."""
 
 
 @dataclass(frozen=True)
@@ -141,30 +146,34 @@ class Compactor:
                 reply = await lone.reply(client, self.redacted(prompt), self.clock, self.emit)
                 count(reply.usage)
                 if reply.reason == "length":
-                    raise NotCompacted("the model's reply was cut at its length limit")
+                    raise _CutShort("the model's reply was cut at its length limit")
                 return reply.text
 
             if attempt == 0:
-                await self._note(ask)
+                await self._note(ask, small=client.profile.calling == "schema")
             try:
                 return usable(await ask(f"{INSTRUCTION}{words}"))
+            except _CutShort as cut:
+                raise NotCompacted(str(cut)) from None
             except EndpointRefused as error:
                 if error.code != EndpointError.TOO_LONG:
                     raise
         raise NotCompacted("it is too long for the model to read, even in part")
 
-    async def _note(self, ask: Ask) -> None:
+    async def _note(self, ask: Ask, *, small: bool) -> None:
         """The note of the session, as far as that goes."""
         if self.update_notes is None:
             return
         note_id = ""
         try:
+            if small:  # it is offered no session_notes either
+                raise NoteRefused("the model is too small to write it")
             note_id, said = await self.update_notes(ask)
         except ShiroError as error:
-            said = (f"The session's note was not brought up to date: {error}",)
+            said = (NOT_NOTED.format(why=str(error).rstrip(".")),)
         except Exception as error:
             log.exception("updating the note failed")
-            said = (f"The session's note was not brought up to date: {error!r}",)
+            said = (NOT_NOTED.format(why=repr(error)),)
         if note_id:
             self.emit(NotesChanged(note_id))
         for sentence in said:

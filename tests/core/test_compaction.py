@@ -148,6 +148,16 @@ def test_a_small_model_is_asked_the_same() -> None:
     assert "question 1" in made.prompts[0] and SUMMED in made.summary.text
 
 
+def test_a_small_model_writes_no_note_which_is_told() -> None:
+    async def noted(ask: Ask) -> tuple[str, Sequence[str]]:
+        raise AssertionError("asked")
+
+    made = Compacting(session_of(), Step(SUMMED), calling="schema", window=8192)
+    made.run(update_notes=noted)
+    why = "The session's note was not brought up to date: the model is too small to write it."
+    assert made.events == [Notice(why)]
+
+
 def test_in_mid_turn_the_model_is_told_to_go_on() -> None:
     session = Session(items=[*turn(1), *turn(2)[:-1]])
     made = Compacting(session, Step(SUMMED)).run()
@@ -185,6 +195,17 @@ def test_a_reply_that_cannot_stand_for_the_conversation_changes_nothing(
 def test_a_reply_cut_at_the_model_s_limit_changes_nothing() -> None:
     made = Compacting(session_of(), Step(SUMMED, reason="length"))
     assert "cut at its length limit" in made.refused()
+
+
+def test_a_note_cut_at_the_model_s_limit_is_told_as_that() -> None:
+    async def noted(ask: Ask) -> tuple[str, Sequence[str]]:
+        await ask("Update the note.")
+        raise AssertionError("taken")
+
+    made = Compacting(session_of(), Step("## Work", reason="length"), Step(SUMMED))
+    made.run(update_notes=noted)
+    said = "The session's note was not brought up to date: the model's reply was cut at its"
+    assert [str(each.text).partition(" length")[0] for each in made.events] == [said]  # type: ignore[union-attr]
 
 
 def test_a_tiny_conversation_is_not_compacted_and_no_model_is_asked() -> None:
