@@ -18,7 +18,9 @@ from shiro_jupyter.core import events
 from shiro_jupyter.core.cost import Ledger
 from shiro_jupyter.core.errors import EndpointRefused, LimitReached
 from shiro_jupyter.core.events import NO_COST, Answer, Cost, Notice, Question, TurnEnded, Usage
+from shiro_jupyter.core.models.base import Request
 from shiro_jupyter.core.models.scripted import ScriptedCall, Step
+from shiro_jupyter.core.transcript import User
 from shiro_jupyter.core.turn import Limits
 from tests.support.agents import MadeClock, Stage, allows
 
@@ -226,6 +228,25 @@ def test_a_large_request_that_nobody_agrees_to_is_not_sent(
     assert not stage.model.requests
 
 
+def test_what_grows_again_after_it_shrank_is_asked_about_again(tmp_path: Path) -> None:
+    stage, asked = hosted(tmp_path, limits=ASKS), list[str]()
+    meter, profile = stage.agent.meter, stage.model.profile
+
+    async def agrees(question: Question) -> Answer:
+        asked.append(question.title)
+        return allows(question)
+
+    async def run() -> list[int]:
+        told = []
+        for words in (12_000, 1_000, 9_000, 12_000):
+            request = Request("", (), (User("word " * words, 1),), turn=1)
+            await meter.allow(request, profile, agrees)
+            told.append(len(asked))
+        return told
+
+    assert asyncio.run(run()) == [1, 1, 1, 2]
+
+
 def test_no_bound_asks_nothing(tmp_path: Path) -> None:
     stage = hosted(tmp_path, Step("1"), person=refuses)
     assert play(stage, LARGE)[0].outcome == "answered" and not stage.asked
@@ -347,6 +368,17 @@ def test_an_entry_that_was_cut_costs_no_other(tmp_path: Path) -> None:
         file.write(b'{"at": "x", "usd": 1e999}\n{"at": "x", "usd": -3}\n\0\0{"usd": 5}\n')
     kept.add(Cost(4.0, priced=1))
     assert kept.today() == Cost(7.0, priced=3) == ledger(tmp_path)[0].today()
+
+
+def test_an_entry_that_is_half_written_counts_once_it_is_whole(tmp_path: Path) -> None:
+    kept, _ = ledger(tmp_path)
+    kept.add(Cost(1.0, priced=1))
+    entry = b'{"at": "2026-01-05T09:00", "usd": 0.5}\n'
+    with (tmp_path / "2026-01-05.jsonl").open("ab", buffering=0) as file:
+        file.write(entry[:30])
+        assert kept.today().dollars == 1.0
+        file.write(entry[30:])
+    assert kept.today() == Cost(1.5, priced=2)
 
 
 def test_a_ledger_that_was_deleted_begins_anew(tmp_path: Path) -> None:
