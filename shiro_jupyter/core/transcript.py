@@ -96,6 +96,7 @@ class Summary:
 
 Item = User | Assistant | Reasoning | Call | Result | Note | Summary
 _KINDS: dict[str, type[Item]] = {cls.__name__.lower(): cls for cls in get_args(Item)}
+_FIELDS = {kind: dataclasses.fields(kind) for kind in get_args(Item)}
 
 
 @dataclass(frozen=True, order=True)
@@ -111,7 +112,7 @@ class Cut:
 
 def to_json(item: Item) -> dict[str, Any]:
     """A plain dict with the item's kind; empty fields are left out."""
-    values = {name: value for name, value in dataclasses.asdict(item).items() if value != ""}
+    values = {name: value for name, value in vars(item).items() if value != ""}
     return {"kind": type(item).__name__.lower(), **values}
 
 
@@ -126,7 +127,7 @@ def from_json(stored: object) -> Item | None:
     if kind is None:
         return None
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(kind):
+    for field in _FIELDS[kind]:
         if field.name not in stored:
             if field.default is not dataclasses.MISSING:
                 continue
