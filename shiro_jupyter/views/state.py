@@ -325,8 +325,7 @@ def footer(state: TurnState) -> str:
     if ended is None:
         return ""
     parts = [ENDINGS[ended.outcome]]
-    usage = ended.usage
-    if usage.input or usage.output:
+    if (usage := ended.usage).input or usage.output:
         cached = f" ({usage.cached:,} cached)" if usage.cached else ""
         parts.append(f"{usage.input:,} tokens in{cached}, {usage.output:,} out")
     if seconds := precise(ended.seconds):
