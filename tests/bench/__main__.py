@@ -11,7 +11,7 @@ import sys
 from itertools import takewhile
 
 BENCHES = (
-    *("load", "weight", "turn", "growth", "prefix"),
+    *("load", "weight", "turn", "growth", "prefix", "tokens"),
     *("shelf", "shell", "search", "page", "questions", "memory", "sessions"),
 )
 
