@@ -19,9 +19,9 @@ from .profiles import Profile
 from .sdk import Wire
 
 _ENCRYPTED = "reasoning.encrypted_content"
-# A refusal of what is sent of earlier reasoning: sealed for another, unknown, or without what
-# came beside it.
-_OF_REASONING = re.compile(r"encrypted|'reasoning'|\brs_")
+# A refusal of what is sent of earlier reasoning: sealed for another, unknown, or without what came
+# beside it; or of the ids that go with it.
+OF_REASONING = re.compile(r"encrypted|'reasoning'|\brs_|\binput\[\d+\]\.id\b")
 
 
 class ResponsesClient:
@@ -49,7 +49,7 @@ class ResponsesClient:
                 self._asks_for_sealed = False
             elif "summar" in words and self._asks_for_summary:
                 self._asks_for_summary = False
-            elif error.code == "invalid_encrypted_content" or _OF_REASONING.search(words):
+            elif error.code == "invalid_encrypted_content" or OF_REASONING.search(words):
                 request = replace(request, items=without_reasoning(request.items))
             else:
                 raise

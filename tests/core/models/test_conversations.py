@@ -103,20 +103,21 @@ def test_another_model_is_not_sent_what_was_sealed_for_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sealed_for", "issued", "words"),
+    ("sealed_for", "issued", "call", "words"),
     [
-        ("another", {}, "could not be verified"),
-        ("tiny", {"fc_9": "rs_8"}, "without its required following item"),
-        ("tiny", {"rs_9": "rs_8"}, "without its required 'reasoning' item"),
+        ("another", {}, "fc_9", "could not be verified"),
+        ("tiny", {"fc_9": "rs_8"}, "fc_9", "without its required following item"),
+        ("tiny", {"rs_9": "rs_8"}, "fc_9", "without its required 'reasoning' item"),
+        ("tiny", {}, "msg_9", "Expected an ID that begins with 'fc'"),
     ],
 )
 def test_reasoning_that_is_refused_is_dropped_once(
-    sealed_for: str, issued: dict[str, str], words: str
+    sealed_for: str, issued: dict[str, str], call: str, words: str
 ) -> None:
     endpoint_items: list[Item] = [
         User("hi", 1),
         Reasoning("hm", 1, 1, "rs_9", f"sealed-for-{sealed_for}-1", "?"),
-        Call("c", "look", "{}", 1, 1, "fc_9"),
+        Call("c", "look", "{}", 1, 1, call),
         Result("c", "ok", "seen", 1, 1),
     ]
     with StrictEndpoint([Reply("Fine.")]) as server:
