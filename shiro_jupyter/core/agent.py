@@ -101,7 +101,7 @@ class Agent(World):
         """Have the model sum the conversation up, with these words of the person on what to keep;
         from then on the summary goes out. What is asked meanwhile waits. Raises `NotCompacted`,
         `EndpointError`, `LimitReached`."""
-        if isinstance(await self.queue.turn("/compact"), TurnEnded):
+        if isinstance(await self.queue.turn("/compact", work=True), TurnEnded):
             raise NotCompacted("it was taken off the queue")
         try:
             client = self.meter.metered(await self.model())

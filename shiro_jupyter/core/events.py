@@ -200,12 +200,14 @@ class MemoryChanged:
 @dataclass(frozen=True)
 class Waiting:
     """A prompt in the queue. `source` names the input that it was typed into, empty where there is
-    none (a cell, a terminal); `now`: it goes into the turn that runs, before its next step."""
+    none (a cell, a terminal); `now`: it goes into the turn that runs, before its next step.
+    `work` is no prompt: it waits like one, and stays as it is."""
 
     id: int
     text: str
     source: str = ""
     now: bool = False
+    work: bool = False
 
 
 @dataclass(frozen=True)

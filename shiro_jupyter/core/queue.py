@@ -18,6 +18,7 @@ from .events import Event, QueueChanged, TurnEnded, Waiting
 
 TAKEN_OFF = TurnEnded(0, "interrupted", "The prompt was taken off the queue.")
 GONE = "That prompt no longer waits: its turn has begun, or it was taken off the queue."
+NO_PROMPT = "That is no prompt, and has no words to change: remove it, or let it wait."
 BLANK = "There are no words left: type some, or remove the prompt."
 
 
@@ -55,7 +56,9 @@ class Queue:
 
     # -- for whoever runs the turns ----------------------------------------------------------
 
-    async def turn(self, text: str, source: str = "", *, now: bool = False) -> str | TurnEnded:
+    async def turn(
+        self, text: str, source: str = "", *, now: bool = False, work: bool = False
+    ) -> str | TurnEnded:
         """Wait for one's turn: the words to run, as they stand by then, or how it ended without.
 
         After words, `done` has to be called. A caller that is cancelled takes its prompt along.
@@ -63,7 +66,7 @@ class Queue:
         if not self._runs:
             self._runs = True
             return text
-        waiting = Waiting(next(self._ids), text, source)
+        waiting = Waiting(next(self._ids), text, source, work=work)
         entry = _Entry(waiting, asyncio.get_running_loop().create_future())
         self._entries.append(entry)
         if now:
@@ -90,7 +93,7 @@ class Queue:
 
     def steered(self) -> tuple[Waiting, ...]:
         """Take those that were sent into the turn that runs."""
-        taken = [entry for entry in self._entries if entry.waiting.now]
+        taken = [each for each in self._entries if each.waiting.now and not each.waiting.work]
         if taken:
             self._steered += taken
             self._entries = [entry for entry in self._entries if entry not in taken]
@@ -103,6 +106,8 @@ class Queue:
         entry = self._find(number)
         if not text.strip():
             raise UsageError(BLANK)
+        if entry.waiting.work:
+            raise UsageError(NO_PROMPT)
         entry.waiting = replace(entry.waiting, text=text)
         self._tell()
 

@@ -17,7 +17,7 @@ from shiro_jupyter.core.errors import EndpointRefused, UsageError
 from shiro_jupyter.core.events import QueueChanged, Steered, TurnEnded, TurnStarted, Usage
 from shiro_jupyter.core.models.base import CallPiece, Finished, Piece, Request
 from shiro_jupyter.core.models.profiles import Profile
-from shiro_jupyter.core.queue import BLANK, GONE, TAKEN_OFF
+from shiro_jupyter.core.queue import BLANK, GONE, TAKEN_OFF, Queue
 from shiro_jupyter.core.tools.base import Parameters, Tool, ToolContext, ToolResult
 from shiro_jupyter.core.transcript import Assistant, Call, Note, Result, User
 from tests.support.agents import Stage
@@ -367,3 +367,20 @@ def test_the_second_interrupt_of_a_call_hands_back_and_a_single_one_does_not(
     assert [each.outcome for each in desk.stage.session.items if isinstance(each, Result)] == [
         "interrupted"
     ]
+
+
+def test_what_is_no_prompt_waits_but_neither_changes_nor_goes_into_a_turn() -> None:
+    async def run() -> None:
+        queue = Queue(lambda event: None)
+        await queue.turn("the turn that runs")
+        waits = asyncio.create_task(queue.turn("/compact", work=True))
+        await asyncio.sleep(0)
+        (waiting,) = queue.waiting
+        with pytest.raises(UsageError, match="no prompt"):
+            queue.edit(waiting.id, "other words")
+        queue.steer(waiting.id)
+        assert queue.steered() == () and len(queue.waiting) == 1
+        queue.done(None)
+        assert await waits == "/compact"
+
+    asyncio.run(run())
