@@ -154,7 +154,9 @@ async def measure_all(folder: Path) -> None:
     try:
         endpoint = await server.endpoint(ModelFile(str(SERVER), MODEL), print)
         samples(endpoint)
-        await conversation(server, endpoint, Profile("qwen", endpoint.base_url, window=8192))
+        await conversation(
+            server, endpoint, Profile("qwen", endpoint.base_url, window=8192, temperature=0.0)
+        )
     finally:
         server.close()
         processes.end_all()
