@@ -30,7 +30,9 @@ _NOT_OURS = frozenset({
 class Fields(BaseModel):
     """The fields of every layer; a layer sets some of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False
+    )
 
     model: str = Field("", description="The model's name at the endpoint.")
     base_url: str = Field(
