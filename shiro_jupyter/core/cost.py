@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import stat
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -39,6 +41,7 @@ from .sessions.session import Session, Spent
 from .turn import Limits
 from .workspace.clock import Clock
 from .workspace.files import append
+from .workspace.paths import OPEN_PLAIN
 
 Ask = Callable[[Question], Awaitable[Answer | None]]
 
@@ -77,7 +80,9 @@ class Ledger:
         """Of all kernels; each entry is read once."""
         self._turn_to(self._clock.now())
         try:
-            with self._path.open("rb") as file:
+            with os.fdopen(os.open(self._path, OPEN_PLAIN), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return self._known + self._unsaved
                 if file.seek(0, 2) < self._read:  # it was deleted or cut
                     self._read, self._known = 0, NO_COST
                 file.seek(self._read)

@@ -399,3 +399,21 @@ def test_what_cannot_be_written_down_is_told_once_and_counts_all_the_same(tmp_pa
         kept.add(Cost(1.0, priced=1))
     assert kept.today() == Cost(3.0, priced=3)
     assert len(told) == 1 and told[0].startswith("What calls cost today is not written down: ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pipes and devices among files")
+@pytest.mark.parametrize("heard", [False, True])
+def test_what_is_no_plain_file_holds_nobody_up(tmp_path: Path, heard: bool) -> None:
+    path = tmp_path / "2026-01-05.jsonl"
+    os.mkfifo(path)
+    other = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if heard else -1
+    kept, told = ledger(tmp_path)
+    assert kept.today() == NO_COST
+    kept.add(Cost(1.0, priced=1))
+    assert kept.today() == Cost(1.0, priced=1) and len(told) == 1
+    if heard:
+        assert told[0].endswith(f"{path} is no plain file; put one in its place, and no link.")
+        os.close(other)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert kept.today() == Cost(1.0, priced=1)

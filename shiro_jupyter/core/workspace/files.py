@@ -39,6 +39,7 @@ TRIES = 20  # of a write that a person's own saves keep overtaking
 IGNORED = b"notes/\n.*.tmp\n*.lock*\n*.bak\n"
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # of a pipe, which would wait for its other end
 
 
 def write_atomic(
@@ -99,13 +100,17 @@ def write_atomic(
 
 
 def append(path: Path, data: bytes, *, private: bool = False) -> None:
-    """Add to the end of a file, all or nothing where the file system lets us take back."""
+    """Add to the end of a file, all or nothing where the file system lets us take back. What is
+    no plain file is refused."""
     with told("write", path):
         make_folder(path.parent, private=private)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY | _NOFOLLOW
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY | _NOFOLLOW | _NONBLOCK
         handle = os.open(path, flags, PRIVATE_FILE if private else 0o666)
         try:
-            start = os.fstat(handle).st_size
+            known = os.fstat(handle)
+            if not stat.S_ISREG(known.st_mode):
+                raise StorageError(f"{path} is no plain file; put one in its place, and no link.")
+            start = known.st_size
             try:
                 _write_all(handle, data)
             except OSError:
