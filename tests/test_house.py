@@ -19,7 +19,7 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 
 # Rooms from the ground up: a module imports from rooms below its own, or from its own.
 STOREYS = (
-    {"core.todos", "core.transcript", "core.errors", "core.events"},
+    {"core.todos", "core.transcript", "core.errors", "core.events", "core.numbers"},
     {"core.workspace"},
     {"core.policy", "core.context"},
     {"core.memory", "core.notes", "core.sessions"},

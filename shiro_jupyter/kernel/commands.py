@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from ..core import todos as tasks
 from ..core.errors import UsageError
+from ..core.numbers import whole_number
 from ..core.policy.gate import Mode, is_looser
 from ..core.tools.job_status import job_line
 from ..views.queue import back_lines
@@ -203,9 +204,9 @@ def jobs(services: Services, rest: str) -> Work:
     if not rest:
         return listed()
     verb, _, number = rest.partition(" ")
-    if verb != "stop" or not number.strip().isdecimal():
+    if verb != "stop" or (job := whole_number(number)) is None:
         raise UsageError("Say %shiro /jobs, or %shiro /jobs stop ID with the number of a job.")
-    return stopped(int(number))
+    return stopped(job)
 
 
 @command("[WORDS]")

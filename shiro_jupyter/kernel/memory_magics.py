@@ -16,6 +16,7 @@ from ..core.errors import MemoryClose, ShiroError, UsageError
 from ..core.events import Event, MemoryChanged
 from ..core.memory.index import KINDS, Kind, plain
 from ..core.memory.store import SCOPES, Memory, Scope
+from ..core.numbers import whole_number
 from ..core.workspace.files import Tell
 from ..views.document import Line
 from ..views.visible import visible
@@ -135,7 +136,10 @@ def is_history(text: str, lines: int) -> bool:
     """Whether a `%recall` is meant for IPython: a line number or a range. A number beyond the
     lines there are, like a year, is a word."""
     text = text.strip()
-    return bool(_HISTORY.fullmatch(text)) and not (text.isdecimal() and int(text) > lines)
+    if text.isdecimal():
+        number = whole_number(text)
+        return number is not None and number <= lines
+    return bool(_HISTORY.fullmatch(text))
 
 
 class MemoryMagics:

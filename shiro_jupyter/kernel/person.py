@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.events import ALLOW, ALLOW_SESSION, DENY, Answer, Question
+from ..core.numbers import whole_number
 from ..views.state import choices_line, granted
 from ..views.visible import one_line, visible
 from . import compat
@@ -96,7 +97,7 @@ def answer_of(question: Question, said: str) -> Answer:
             choice = ALLOW
         words = said if choice == DENY and said.lower() not in _NO else ""
         return Answer(question.id, choice, words)
-    if said.isdecimal() and 1 <= int(said) <= len(question.choices):
+    if 1 <= (whole_number(said) or 0) <= len(question.choices):
         said = question.choices[int(said) - 1]
     return Answer(question.id, said) if said in question.choices else Answer(question.id, "", said)
 

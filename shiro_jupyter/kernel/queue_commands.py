@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core.errors import UsageError
+from ..core.numbers import whole_number
 from ..core.queue import Queue
 from ..views.document import Table
 from ..views.visible import one_line
@@ -18,17 +19,18 @@ USES = "Say /queue, /queue edit N TEXT, /queue remove N or /queue now N, with N 
 def queue(services: Services, rest: str) -> Outcome:
     """the prompts that wait, or change one, take it off, or send it into the running turn"""
     verb, _, more = rest.partition(" ")
-    number, _, text = more.strip().partition(" ")
-    if rest and (verb not in ("edit", "remove", "now") or not number.isdecimal()):
+    typed, _, text = more.strip().partition(" ")
+    number = whole_number(typed)
+    if rest and (verb not in ("edit", "remove", "now") or number is None):
         raise UsageError(USES)
     if bool(text.strip()) != (verb == "edit"):
         raise UsageError(USES)
 
     async def work() -> Said:
         waiting = services.conversation.queue()
-        if not rest:
+        if number is None:
             return _listed(waiting)
-        return _changed(waiting, verb, int(number), text.strip())
+        return _changed(waiting, verb, number, text.strip())
 
     return at_once(services, work)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.notes.note import slug_of
+from ..core.numbers import whole_number
 from ..core.sessions import catalogue
 from ..core.sessions.log import Opened
 from ..core.workspace.files import write_atomic
@@ -62,11 +63,12 @@ def resume(services: Services, rest: str) -> Work:
 @command("[TURN]")
 def fork(services: Services, rest: str) -> Work:
     """go on in a copy of this session, or of it up to a turn; the old one stays as it is"""
-    if rest and not rest.isdecimal():
+    turn = whole_number(rest)
+    if rest and turn is None:
         raise UsageError("Say %shiro /fork, or %shiro /fork TURN with the number of a turn.")
 
     async def work() -> Said:
-        await services.conversation.fork(int(rest) if rest else None)
+        await services.conversation.fork(turn)
         return services.conversation.going_on()
 
     return work()

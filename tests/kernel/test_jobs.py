@@ -80,7 +80,8 @@ def test_a_job_outlives_turn_and_session_and_the_person_ends_it(kernel: Kernel) 
     assert re.match("job 1, stopped after ", typed(kernel, "%shiro /jobs stop 1"))
     assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
     assert typed(kernel, "%shiro /jobs stop 7") == "There is no job 7; there are 1, 2.\n"
-    assert typed(kernel, "%shiro /jobs stop").startswith("Say %shiro /jobs, or ")
+    for odd in ("", " x", f" {'9' * 5_000}"):
+        assert typed(kernel, f"%shiro /jobs stop{odd}").startswith("Say %shiro /jobs, or ")
 
 
 def test_a_page_lists_and_ends_them_too(kernel: Kernel) -> None:

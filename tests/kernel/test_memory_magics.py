@@ -231,7 +231,7 @@ def test_numbers_and_ranges_are_history(line: str) -> None:
     assert is_history(line, lines=12)
 
 
-@pytest.mark.parametrize("line", ["", "2023", "2023 rows", "dates", "v2", "why 4"])
+@pytest.mark.parametrize("line", ["", "2023", "2023 rows", "dates", "v2", "why 4", "9" * 5_000])
 def test_words_are_no_history(line: str) -> None:
     assert not is_history(line, lines=2_022)
 

@@ -50,6 +50,8 @@ def test_only_a_plain_yes_approves(said: str, choice: str, words: str) -> None:
         ("2", "the second", ""),
         ("the first", "the first", ""),
         ("7", "", "7"),
+        ("0", "", "0"),
+        ("9" * 5_000, "", "9" * 5_000),
         ("neither of them", "", "neither of them"),
     ],
 )

@@ -179,7 +179,9 @@ def test_a_fork_goes_back_to_a_turn_and_leaves_the_old_session(kernel: Kernel) -
 def test_a_fork_of_no_turn_says_which_there_are(kernel: Kernel) -> None:
     opened = kernel.begin()
     assert kernel.type("fork 7") == ("UsageError: The session has no turn 7; its turns are 1 to 2.")
-    assert kernel.type("fork x").startswith("UsageError: Say %shiro /fork")
+    assert kernel.type("fork 0") == ("UsageError: The session has no turn 0; its turns are 1 to 2.")
+    for odd in ("x", "-1", "9" * 5_000):
+        assert kernel.type(f"fork {odd}").startswith("UsageError: Say %shiro /fork")
     assert kernel.conversation.opened is opened
 
 

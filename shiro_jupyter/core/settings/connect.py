@@ -11,6 +11,7 @@ from ..models.discovery import Found, Served, discover
 from ..models.endpoint import Endpoint
 from ..models.profiles import profile_for
 from ..models.trial import served_at, try_call
+from ..numbers import whole_number
 from ..workspace.folders import Folders
 from .edit import change_settings
 from .endpoints import normal_url, origin_of
@@ -189,6 +190,6 @@ class Connector:
 
 def _chosen(said: str, offered: Sequence[str]) -> str:
     """What was typed, or what its number stands for."""
-    if said.isdecimal() and 1 <= int(said) <= len(offered):
+    if 1 <= (whole_number(said) or 0) <= len(offered):
         return offered[int(said) - 1]
     return said
