@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -217,16 +218,27 @@ def _left_out(session: Session, request: Request) -> list[Block]:
 def _payload(services: Services, body: dict[str, Any], name: str) -> Said:
     """The request as JSON, without secrets; the key is in none of it."""
     text = json.dumps(_redacted(services, body), ensure_ascii=False, indent=2)
+    # Half of a surrogate pair, which no file can hold, is written as JSON escapes it.
+    text = text.encode(errors="backslashreplace").decode()
     if not name:
         if len(text) <= PRINTED:
             return [Verbatim(text)]
         shown = f"{text[:PRINTED]}\n… {len(text) - PRINTED:,} characters more"
         return [Verbatim(shown), Line("All of it:", "%shiro /context payload FILE")]
-    path = Path(name).expanduser().absolute()
-    if path.exists():
+    return f"Saved to {_saved(name, text)}: {len(text):,} characters."
+
+
+def _saved(name: str, text: str) -> Path:
+    """The new file that holds the text."""
+    try:
+        path = Path(name).expanduser().absolute()
+        data = f"{text}\n".encode()
+        new = not os.path.lexists(path) and write_atomic(path, data, private=True, expected=b"")
+    except (ValueError, RuntimeError):  # a NUL; the home of a user that there is not
+        raise UsageError(f"{name!a} is no name of a file; give another.") from None
+    if not new:
         raise UsageError(f"{path} is there already; name a file that is not.")
-    write_atomic(path, f"{text}\n".encode(), private=True, expected=b"")
-    return f"Saved to {path}: {len(text):,} characters."
+    return path
 
 
 def _redacted(services: Services, value: Any) -> Any:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from shiro_jupyter.core.agent import NEXT_PROMPT
+from shiro_jupyter.core.errors import UsageError, UserMendable
 from shiro_jupyter.core.events import Cost, Usage
 from shiro_jupyter.core.sessions.session import Session
 from shiro_jupyter.core.transcript import User
 from shiro_jupyter.core.turn import Limits
-from shiro_jupyter.kernel.cost_commands import _caps, _totals, _turns, said_cost
-from shiro_jupyter.views.document import plain
+from shiro_jupyter.kernel.cost_commands import _caps, _payload, _totals, _turns, said_cost
+from shiro_jupyter.kernel.services import Services
+from shiro_jupyter.views.document import Verbatim, plain
 from tests.support.kernels import Kernel, Outputs, running_kernel
 from tests.support.scripts import says, script
 from tests.support.strict_endpoint import Reply, ScriptedCall, StrictEndpoint
@@ -88,6 +93,46 @@ def test_totals_and_caps() -> None:
         "Today, in all kernels: $1.50",
         "Caps: max_cost is not set; max_cost_day is $2.00, 75 % used.",
     ]
+
+
+# -- a payload -------------------------------------------------------------------------------
+
+
+def payload(body: dict[str, object], name: str = "") -> object:
+    return _payload(cast(Services, SimpleNamespace(redactor=str)), body, name)
+
+
+def test_half_of_a_surrogate_pair_is_shown_and_saved_as_json_escapes_it(tmp_path: Path) -> None:
+    body: dict[str, object] = {"content": "half \ud83d, whole 😀, back\\slash"}
+    payload(body, str(tmp_path / "saved"))
+    saved = (tmp_path / "saved").read_text(encoding="utf-8")
+    assert json.loads(saved) == body and "half \\ud83d, whole 😀" in saved
+    (shown,) = cast(list[Verbatim], payload(body))
+    assert json.loads(shown.text) == body
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a\0b", r"^'.*a\\x00b' is no name of a file; give another.$"),
+        ("n" * 300, "^Cannot write .*name too long"),
+        ("there", "is there already; name a file that is not.$"),
+        ("dangling", "is there already; name a file that is not.$"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_refused_in_a_sentence(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    (tmp_path / "there").write_text("mine")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UserMendable, match=re.compile(why, re.IGNORECASE)):
+        payload({"a": "b"}, str(tmp_path / name))
+    assert (tmp_path / "there").read_text() == "mine" and not (tmp_path / "nowhere").exists()
+
+
+def test_the_home_of_nobody_is_no_place_for_a_file() -> None:
+    with pytest.raises(UsageError, match=r"'~no-such-user-here/x' is no name of a file"):
+        payload({"a": "b"}, "~no-such-user-here/x")
 
 
 # -- in a kernel -----------------------------------------------------------------------------
