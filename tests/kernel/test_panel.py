@@ -353,7 +353,8 @@ def test_the_queue_by_commands(kernel: Kernel, page: FakePage) -> None:
     assert "at the next step" in listed and "sum of all" in listed
     told = kernel.run(f"%shiro /queue remove {number}", stdin=str)
     assert told.stdout == "Taken off the queue: sum of all\n"
-    for wrong in ("/queue edit 1", "/queue now", "/queue 1", "/queue remove 1 2", "/queue x 1 2"):
+    wrongs = ("edit 1", "now", "1", "remove 1 2", "x 1 2", f"now {'9' * 5_000}")
+    for wrong in (f"/queue {each}" for each in wrongs):
         page.prompt(wrong)
         assert said(page).startswith("Say /queue, ")
     page.prompt("/queue remove 99")
