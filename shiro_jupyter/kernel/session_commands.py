@@ -135,7 +135,7 @@ def _opened(services: Services) -> Opened:
 def _written(named: Path, name: str, data: bytes) -> Path:
     """The file written: `named`, or in that folder one of this name that nothing has yet."""
     paths: Iterable[Path] = [named]
-    if named.is_dir():
+    if os.path.isdir(named):  # noqa: PTH112 (which raises nothing where a name is too long)
         numbers = chain([""], (f"-{n}" for n in count(2)))
         paths = (named / f"{name}{number}.md" for number in numbers)
     for path in paths:

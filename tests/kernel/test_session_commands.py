@@ -18,7 +18,7 @@ from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.sessions.lease import Lease, Process, holder
 from shiro_jupyter.core.sessions.log import Opened
 from shiro_jupyter.core.sessions.records import read_log
-from shiro_jupyter.core.transcript import User
+from shiro_jupyter.core.transcript import Assistant, Call, Note, Result, Summary, User
 from shiro_jupyter.core.workspace.folders import Folders
 from shiro_jupyter.kernel import session_commands
 from shiro_jupyter.kernel.conversation import Conversation
@@ -235,6 +235,36 @@ def test_export_writes_a_file_and_never_over_one(kernel: Kernel, tmp_path: Path)
     assert not (tmp_path / "nowhere").exists()
     assert kernel.type("export talks") == f"Exported to {tmp_path / 'talks' / f'{name}.md'}."
     assert kernel.type("export ~/x.md") == f"Exported to {tmp_path / 'home' / 'x.md'}."
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a\0b", r"'a\x00b' is no name of a file; give another."),
+        ("half \ud83d", r"'half \ud83d' is no name of a file; give another."),
+        ("a" * 300, f"Cannot write {'a' * 300}: File name too long; mend that and try again."),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused_in_a_sentence(
+    kernel: Kernel, tmp_path: Path, name: str, why: str
+) -> None:
+    kernel.begin()
+    assert kernel.type(f"export {name}") == f"StorageError: {why}"
+    assert not list(tmp_path.glob("*.md"))
+
+
+def test_half_of_a_surrogate_pair_is_no_reason_not_to_export(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    opened = kernel.begin()
+    half = "half \ud83d"
+    opened.session.set_title(half)
+    call = Call("c", "read_file", half, 3, 1)
+    opened.session.append(User(half, 3), Assistant(half, 3, 1), call, Note(half, 3))
+    opened.session.append(Result("c", "ok", half, 3, 1), Summary(half, 3))
+    assert kernel.type("export out.md") == f"Exported to {tmp_path / 'out.md'}."
+    text = (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert text.count("half ⟨U+D83D⟩") == text.count("half") == 8
 
 
 def test_a_title_of_no_letters_makes_a_name_too(kernel: Kernel, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from ..errors import StorageError
 from .paths import OPEN_PLAIN
@@ -22,23 +23,29 @@ CONFLICT = re.compile(r"(<{7}|>{7})( |\r?$)")  # a line that git leaves where a 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
+def refuse_nameless(path: Path) -> None:
+    """Raises `StorageError` for what no file can be named: the system gets to see no such path."""
+    try:
+        nameable = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        nameable = False
+    if not nameable:
+        raise StorageError(f"{str(path)!a} is no name of a file; give another.")
+
+
 def refuse_link(path: Path) -> None:
     """Raises `StorageError` where any part of an absolute path is a link."""
+    refuse_nameless(path)
     if Path(os.path.realpath(path)) != path:
         raise StorageError(f"{path} leads elsewhere by a link; take the link away.")
 
 
 def read_plain(path: Path, *, head: int | None = None, owner: int | None = None) -> bytes | None:
-    """All of a regular file, or its first `head` bytes; None where there is no file.
-
-    Nothing else is opened, which might never end, and no link is followed. `owner` is the only
-    user whose file is read, where given.
-    """
+    """All of a regular file, or its first `head` bytes; None where there is no file. `owner` is
+    the only user whose file is read, where given."""
     with told("read", path):
         try:
-            _refuse_odd(path, path.lstat(), owner)
-            with os.fdopen(os.open(path, OPEN_PLAIN), "rb") as file:
-                _refuse_odd(path, os.fstat(file.fileno()), owner)
+            with opened_plain(path, owner=owner) as file:
                 data = file.read(head or READABLE + 1)
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -46,6 +53,16 @@ def read_plain(path: Path, *, head: int | None = None, owner: int | None = None)
         size = READABLE // 1_000_000
         raise StorageError(f"{path} is larger than {size} MB; move what it holds to other files.")
     return data
+
+
+@contextmanager
+def opened_plain(path: Path, *, owner: int | None = None) -> Iterator[BinaryIO]:
+    """A regular file, however large. Nothing else is opened, which might never end, and no link is
+    followed. Raises `OSError` too."""
+    _refuse_odd(path, path.lstat(), owner)
+    with os.fdopen(os.open(path, OPEN_PLAIN), "rb") as file:
+        _refuse_odd(path, os.fstat(file.fileno()), owner)
+        yield file
 
 
 def _refuse_odd(path: Path, known: os.stat_result, owner: int | None) -> None:
@@ -88,7 +105,8 @@ def refuse_foreign(project: Project) -> None:
 
 @contextmanager
 def told(doing: str, path: Path) -> Iterator[None]:
-    """What the system refuses becomes a `StorageError`."""
+    """What the system refuses becomes a `StorageError`, and so does what no file can be named."""
+    refuse_nameless(path)
     try:
         yield
     except OSError as error:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from shiro_jupyter.core.errors import StorageError
+from shiro_jupyter.core.workspace.files import write_atomic
 from shiro_jupyter.core.workspace.plain import (
     READABLE,
     read_plain,
@@ -102,6 +103,15 @@ def test_a_link_anywhere_in_a_path_is_refused(tmp_path: Path) -> None:
     for path in (root / "link", root / "link" / "missing.md"):
         with said(f"{path} leads elsewhere by a link; take the link away."):
             refuse_link(path)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "half \ud83d"])
+def test_what_no_file_can_be_named_is_told(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for work in (read_plain, refuse_link, partial(write_atomic, data=b"x")):
+        with said(f"{str(path)!a} is no name of a file; give another."):
+            work(path)
+    assert list(tmp_path.iterdir()) == []
 
 
 NO_UTF8 = "bytes that are no UTF-8; mend them, or save the file as UTF-8."
