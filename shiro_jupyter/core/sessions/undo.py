@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import threading
@@ -23,7 +24,7 @@ from typing import Literal
 from ..errors import StorageError
 from ..workspace.files import remove, retried, write_atomic
 from ..workspace.paths import OPEN_PLAIN
-from ..workspace.plain import refuse_link, told
+from ..workspace.plain import read_plain, refuse_link, told
 
 LARGEST = 20_000_000  # bytes of a file that are kept
 TURNS = 20  # of a session, the newest, that are kept
@@ -38,6 +39,8 @@ LARGE = f"it held more than {LARGEST // 1_000_000} MB, which are not kept"
 UNKEPT = "what it was could not be kept"
 DAMAGED = "what was kept of it is damaged"
 EARLIER = "it was changed by others during the turn: what the turn did to it before that stays"
+
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 Write = Callable[[], bool]
 State = Literal["restored", "removed", "kept", "failed"]
@@ -293,11 +296,26 @@ def _write(folder: Path, entry: _Entry) -> None:
 
 
 def _read(file: Path) -> _Entry | None:
+    """None where there is none, or what is there is not as we write it."""
     try:
-        entry = _Entry(**json.loads(file.read_bytes()))
-    except (OSError, ValueError, TypeError, RecursionError):
+        entry = _Entry(**json.loads(read_plain(file) or b""))
+        return entry if _is_sound(entry, file) else None
+    except (StorageError, ValueError, TypeError, RecursionError):
         return None
-    return entry if isinstance(entry.path, str) and entry.format == FORMAT else None
+
+
+def _is_sound(entry: _Entry, file: Path) -> bool:
+    states = (entry.before, entry.after, entry.was)
+    flags = (entry.pending, entry.kept, entry.earlier, entry.tried, entry.settled)
+    return (
+        entry.format == FORMAT
+        and _file(file.parent, Path(entry.path)) == file
+        and all(each is None or _HASH.fullmatch(each) for each in states)
+        and all(type(each) is bool for each in flags)
+        and (entry.mode is None or type(entry.mode) is int)
+        and type(entry.made) is list
+        and all(type(each) is str for each in entry.made)
+    )
 
 
 def _drop(folder: Path, entry: _Entry) -> None:
@@ -311,9 +329,8 @@ def _bytes_of(folder: Path, entry: _Entry) -> Path:
 
 def _kept(folder: Path, entry: _Entry) -> bytes:
     path = _bytes_of(folder, entry)
-    with told("read", path):
-        data = path.read_bytes()
-    if _digest(data) != entry.before:
+    data, _ = _now(path)
+    if data is None or _digest(data) != entry.before:
         raise StorageError(f"{path} is damaged: {entry.path} cannot be put back from it.")
     return data
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -281,12 +282,27 @@ def test_where_nothing_can_be_kept_the_change_is_made_and_that_is_said_once(
     assert bench.undo.turns() == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b'{"path": 1}', b"[1]", b"\0" * 40])
-def test_a_damaged_entry_is_told_and_stops_nothing(bench: Bench, damage: bytes) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(b"", b"{", b'{"path": 1}', b"[1]", b"\0" * 40, b"[" * 100_000),
+        *({"path": each} for each in ("a\0b", "half \ud83d", "rel", "", 5, None, "/etc/passwd")),
+        *({"before": each} for each in ("../../../../../out", 5, "", "A" * 64)),
+        *({"after": [1]}, {"was": {}}, {"mode": "x"}, {"mode": True}, {"tried": "x"}),
+        *({"made": 5}, {"made": [1]}, {"made": "ab"}, {"format": 2}, {"unknown": 1}),
+        *({"pending": 0}, {"kept": None}, {"settled": []}),
+    ],
+    ids=repr,
+)
+def test_a_damaged_entry_is_told_and_stops_nothing(
+    bench: Bench, damage: bytes | dict[str, object]
+) -> None:
     (bench.root / "a.txt").write_text("old\n")
     write(bench, "a.txt", "new\n")
     entry = next(iter(bench.root.parent.glob("project-undo/1/*.json")))
     write(bench, "b.txt", "new\n")
+    if isinstance(damage, dict):
+        damage = json.dumps({**json.loads(entry.read_bytes()), **damage}).encode()
     entry.write_bytes(damage)
     done = bench.undo.undo(1)
     assert {(each.path.name, each.state, each.why) for each in done} == {
@@ -296,12 +312,26 @@ def test_a_damaged_entry_is_told_and_stops_nothing(bench: Bench, damage: bytes) 
     assert (bench.root / "a.txt").read_text() == "new\n" and bench.undo.turns() == []
 
 
-def test_bytes_that_are_damaged_are_not_put_back(bench: Bench) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no FIFO")
+def test_a_pipe_in_the_place_of_an_entry_holds_nobody_up(bench: Bench) -> None:
+    write(bench, "a.txt", "new\n")
+    os.mkfifo(bench.root.parent / "project-undo" / "1" / "pipe.json")
+    assert [each.state for each in bench.undo.undo(1)] == ["removed", "kept"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "a pipe"])
+def test_bytes_that_are_damaged_are_not_put_back(bench: Bench, damage: str) -> None:
     (bench.root / "a.txt").write_text("old\n")
     write(bench, "a.txt", "new\n")
-    next(iter(bench.root.parent.glob("project-undo/1/*.bytes"))).write_bytes(b"ol")
+    kept = next(iter(bench.root.parent.glob("project-undo/1/*.bytes")))
+    kept.unlink()
+    if damage == "cut":
+        kept.write_bytes(b"ol")
+    elif damage == "a pipe":
+        os.mkfifo(kept)
     ((ends, why),) = undone(bench).values()
-    assert ends == "failed" and "is damaged" in why
+    assert ends == "failed"
+    assert "is no plain file any more" in why if damage == "a pipe" else "is damaged" in why
     assert (bench.root / "a.txt").read_text() == "new\n"
 
 
