@@ -107,6 +107,7 @@ FLAGS = (
         lambda c, v: replace(c, live=True),
     ),
 )
+HELP = ("-h", "--help")
 _BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
 
 
@@ -134,6 +135,8 @@ def _flags(line: CommandLine, text: str) -> tuple[CommandLine, str]:
         text = text[len(word) :]
         if word == "--":
             return line, text.lstrip(" \t")
+        if word in HELP:  # whatever comes after it
+            return line, "/help"
         name, given, value = word.partition("=")
         flag = _BY_NAME.get(name)
         if flag is None:

@@ -92,6 +92,11 @@ def test_a_slash_command_is_a_word_of_its_own(prompt: str, command: tuple[str, s
     assert parse(prompt).command == command
 
 
+@pytest.mark.parametrize("text", ["--help", "-h", "-q --help", "--help me"])
+def test_help_is_asked_for_as_everywhere(text: str) -> None:
+    assert parse(text).command == ("help", "")
+
+
 def test_every_flag_is_told_apart() -> None:
     names = [name for flag in FLAGS for name in flag.names]
     assert len(names) == len(set(names))

@@ -29,7 +29,8 @@ const CSS = `
 .shiro-faint, .shiro-seconds, .shiro-tokens, .shiro-notes, .shiro-queue, .shiro-footer,
 .shiro-earlier > summary, .shiro-reasoning { color: var(--shiro-faint); }
 
-.shiro-status { display: flex; align-items: center; min-height: 26px; }
+.shiro-status { display: flex; flex-wrap: wrap; align-items: center; min-height: 26px; }
+.shiro-words { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .shiro-dot {
   flex: none;
   width: 8px;

@@ -130,7 +130,10 @@ class _Layers:
         values |= {name: self.project[name] for name in ("model",) if name in self.project}
         if openai_url:
             values["base_url"] = openai_url
-        values |= self.env | self.flags
+        nearer = self.env | self.flags
+        if nearer.get("model_file") and not openai_url:
+            values["base_url"] = ""  # of the settings file, where the nearer layers name none
+        values |= nearer
         for layer, source in ((self.project, "the project"), (self.site, "this hub")):
             for name, narrow in _NARROW.items():
                 if name not in layer:

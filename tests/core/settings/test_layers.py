@@ -209,6 +209,22 @@ def test_nothing_but_the_environment_of_python_says_where_the_hub_s_file_is(
     assert (loaded.settings.mode, loaded.settings.yolo) == ("ask", False)
 
 
+@pytest.mark.parametrize(
+    ("environ", "url", "file"),
+    [
+        ({"SHIRO_MODEL_FILE": "~/near.gguf"}, "", "near.gguf"),
+        ({}, MINE, ""),
+        ({"SHIRO_MODEL_FILE": "~/near.gguf", "SHIRO_BASE_URL": HUB}, HUB, "near.gguf"),
+    ],
+)
+def test_a_model_file_of_the_environment_goes_before_an_endpoint_of_the_file(
+    machine: Machine, environ: dict[str, str], url: str, file: str
+) -> None:
+    (machine.folders.home / "near.gguf").touch()
+    settings = machine.load(user={"base_url": MINE}, environ=environ).settings
+    assert (settings.base_url, Path(settings.model_file).name) == (url, file)
+
+
 def test_the_modes_from_what_allows_least_to_what_allows_most() -> None:
     order = ("plan", "ask", "accept-edits", "yolo")
     assert set(order) == set(get_args(Mode))
