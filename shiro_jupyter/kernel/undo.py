@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,7 @@ class Undo:
         self._folders, self._opened, self._emit = folders, opened, emit
         self._files: dict[str, FileUndo] = {}
         self._passed: set[tuple[str, int]] = set()  # undone, as far as that goes
+        self.one = asyncio.Lock()  # held by the undo that runs: each is of what is left by then
 
     def files(self, session: str) -> FileUndo:
         if session not in self._files:

@@ -4,6 +4,7 @@ registers the command."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +42,20 @@ def undo(services: Services, rest: str) -> Work:
         raise UsageError("Say %shiro /undo for the newest turn, or %shiro /undo list.")
 
     async def work() -> str:
-        opened = services.conversation.opened
-        if opened is None:
-            return NO_SESSION
-        session = opened.session
-        tools = {tool.name: tool for tool in services.tools(services.settings())}
-        turns = await in_thread(services.undo.turns, session, tools)
-        if rest:
-            told = [await in_thread(_outlook, services, session, turn, tools) for turn in turns]
-            return services.redactor("\n".join(told)) or NOTHING
-        services.conversation.refuse_busy()
-        if not turns:
-            return NOTHING
-        return services.redactor(await _undone(services, session, turns[0], tools))
+        async with nullcontext() if rest else services.undo.one:
+            opened = services.conversation.opened
+            if opened is None:
+                return NO_SESSION
+            session = opened.session
+            tools = {tool.name: tool for tool in services.tools(services.settings())}
+            turns = await in_thread(services.undo.turns, session, tools)
+            if rest:
+                told = [await in_thread(_outlook, services, session, turn, tools) for turn in turns]
+                return services.redactor("\n".join(told)) or NOTHING
+            services.conversation.refuse_busy()
+            if not turns:
+                return NOTHING
+            return services.redactor(await _undone(services, session, turns[0], tools))
 
     return work()
 
@@ -61,7 +63,8 @@ def undo(services: Services, rest: str) -> Work:
 async def _undone(
     services: Services, session: Session, turn: int, tools: Mapping[str, Tool[Any]]
 ) -> str:
-    done = await in_thread(services.undo.files(session.id).undo, turn)
+    kept = services.undo.files(session.id)
+    done = await in_thread(kept.undo, turn)
     bound: list[names.Undone] = []
     if services.undo.names.names((session.id, turn)):
         bound = await services.main.run(lambda: services.undo.names.undo((session.id, turn)))
@@ -74,7 +77,7 @@ async def _undone(
     beyond = _beyond(lasting(session, turn, tools))
     if beyond:
         lines += ["Beyond undo, and done still:", *beyond]
-    if any(each.state == "failed" for each in done):
+    if turn in await in_thread(kept.turns):
         lines.append(AGAIN)
     return "\n".join([f"Turn {turn} ({_prompt(session, turn)}) undone:", *lines])
 
