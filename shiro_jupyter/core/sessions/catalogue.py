@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
-from ..errors import UsageError
-from ..workspace.plain import told
+from ..errors import StorageError, UsageError
+from ..workspace.plain import opened_plain, told
 from ..workspace.project import Project
 from .lease import Holder, Lease, holder
-from .records import FORMAT, items_of, records_of
-from .session import Record
+from .records import is_foreign, is_later, items_of, records_of
+from .session import ID, Record
 
 LISTED = 15
 SHORTEST_ID = 8
@@ -26,7 +28,8 @@ _HEAD, _ENDS = 16_384, (8_192, 131_072)
 @dataclass(frozen=True)
 class Listing:
     """One session of a list. `updated` is the time of its last write, in seconds since 1970,
-    `size` its bytes, `turns` their number as far as it is known."""
+    `size` its bytes, `turns` their number as far as it is known. One that does not `open`, as a
+    later version or another user wrote it, is found, so that its opening can say why."""
 
     id: str
     path: Path
@@ -38,6 +41,7 @@ class Listing:
     notebook: str = ""
     model: str = ""
     turns: int = 0
+    opens: bool = True
 
     @property
     def holder(self) -> Holder:
@@ -48,7 +52,8 @@ class Listing:
 def sessions(
     folder: Path, *, project: Path | None = None, notebook: Path | None = None, limit: int = LISTED
 ) -> list[Listing]:
-    """The newest sessions, of one project or notebook where given; corrupt files are skipped."""
+    """The newest sessions, of one project or notebook where given; what holds no record is left
+    out. One whose first line is damaged may be of any project."""
     return [_to_its_end(each) for each in islice(_of(folder, project, notebook), limit)]
 
 
@@ -59,14 +64,9 @@ def unowned(folder: Path, notebook: Path) -> Listing | None:
 
 def newest(folder: Path, project: Project, *, apart_from: str = "") -> Listing | None:
     """The newest session of the project's notebook, else of the project, save the one given."""
-    places = [{"project": project.root}]
-    if project.notebook:
-        places.insert(0, {"notebook": project.notebook})
-    for place in places:
-        for listing in sessions(folder, limit=2, **place):
-            if listing.id != apart_from:
-                return listing
-    return None
+    of_notebook = _of(folder, None, project.notebook) if project.notebook else ()
+    of_project = (each for each in _of(folder, project.root, None) if each.project)
+    return next((each for each in chain(of_notebook, of_project) if each.id != apart_from), None)
 
 
 def find(folder: Path, prefix: str) -> Path:
@@ -74,17 +74,17 @@ def find(folder: Path, prefix: str) -> Path:
     prefix = prefix.strip().lower()
     if not prefix:
         raise UsageError("Name a session by its id or the beginning of it; /sessions lists them.")
-    exact = [listing for listing in _all(folder) if listing.id.startswith(prefix)]
-    if not exact:
+    found = [listing for listing in _all(folder) if listing.id.startswith(prefix)]
+    if not found:
         raise UsageError(f"No session begins with {prefix}; /sessions lists them.")
-    if len(exact) > 1 and not any(listing.id == prefix for listing in exact):
-        short = short_ids(listing.id for listing in exact)
+    if len(found) > 1:
+        short = short_ids(listing.id for listing in found)
         several = ", ".join(
             f"{short[listing.id]} ({listing.title})" if listing.title else short[listing.id]
-            for listing in exact[:LISTED]
+            for listing in found[:LISTED]
         )
         raise UsageError(f"Several sessions begin with {prefix}: {several}; give more of the id.")
-    return next((each.path for each in exact if each.id == prefix), exact[0].path)
+    return found[0].path
 
 
 def short_ids(ids: Iterable[str]) -> dict[str, str]:
@@ -112,44 +112,45 @@ def delete(path: Path, *also: Path) -> None:
         )
     try:
         with told("delete", path):
-            for folder in also:
-                with suppress(FileNotFoundError):
-                    shutil.rmtree(folder)
-            for left in path.parent.glob(f".{path.stem}.*"):  # by a process that was killed
+            path.unlink()  # first: a session that stays keeps what belongs to it
+        for folder in also:
+            with told("delete", folder), suppress(FileNotFoundError):
+                shutil.rmtree(folder)
+        for left in path.parent.glob(f".{path.stem}.*"):  # by a process that was killed
+            with told("delete", left):
                 left.unlink(missing_ok=True)
-            path.unlink()
     finally:
         lease.release()
 
 
 def _of(folder: Path, project: Path | None, notebook: Path | None) -> Iterator[Listing]:
     for listing in _all(folder):
-        if (project is None or listing.project == str(project)) and (
-            notebook is None or listing.notebook == str(notebook)
-        ):
+        of_project = project is None or listing.project in ("", str(project))
+        if listing.opens and of_project and (notebook is None or listing.notebook == str(notebook)):
             yield listing
 
 
 def _all(folder: Path) -> Iterator[Listing]:
-    """Newest first; what cannot be read or was written by a later version is left out."""
-    dated: list[tuple[int, str, Path, int]] = []
+    """Newest first; what is no plain file with the name of a session is left out."""
+    dated: list[tuple[int, str, Path, os.stat_result]] = []
     for path in folder.glob("*.jsonl"):
-        try:
-            if path.is_file():
-                known = path.stat()
-                dated.append((known.st_mtime_ns, path.stem, path, known.st_size))
-        except OSError:
-            continue
-    for changed, _, path, size in sorted(dated, reverse=True):
-        if listing := _listing(path, changed / 1e9, size):
+        with suppress(OSError):
+            known = path.lstat()
+            if ID.fullmatch(path.stem) and stat.S_ISREG(known.st_mode):
+                dated.append((known.st_mtime_ns, path.stem, path, known))
+    for _, _, path, known in sorted(dated, key=lambda each: each[:2], reverse=True):
+        if listing := _listing(path, known):
             yield listing
 
 
-def _listing(path: Path, updated: float, size: int) -> Listing | None:
+def _listing(path: Path, known: os.stat_result) -> Listing | None:
+    """None of a file that holds no record of ours where one looks for them."""
+    updated, size = known.st_mtime, known.st_size
     records = _records(_part(path, 0, _HEAD).split(b"\n")[:8])
-    header = next((record for record in records if "shiro_session" in record), None)
-    if header is None or header["shiro_session"] != FORMAT:
+    if not any(items_of(each) or "shiro_session" in each or "set" in each for each in records):
         return None
+    header = next((record for record in records if "shiro_session" in record), {})
+    opens = not is_later(header) and not is_foreign(known)
     said = {
         **header,
         **{str(r.get("set")): r.get("value") for r in records if "set" in r},
@@ -158,7 +159,9 @@ def _listing(path: Path, updated: float, size: int) -> Listing | None:
         value if isinstance(value := said.get(name), str) else ""
         for name in ("title", "created", "project", "notebook", "model")
     )
-    return Listing(path.stem, path, updated, size, title, created, project, notebook, model)
+    return Listing(
+        path.stem, path, updated, size, title, created, project, notebook, model, opens=opens
+    )
 
 
 def _to_its_end(listing: Listing) -> Listing:
@@ -183,10 +186,10 @@ def _to_its_end(listing: Listing) -> Listing:
 def _part(path: Path, start: int, length: int) -> bytes:
     """Bytes of a file; none where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with opened_plain(path) as file:
             file.seek(start)
             return file.read(length)
-    except OSError:
+    except (OSError, StorageError):
         return b""
 
 

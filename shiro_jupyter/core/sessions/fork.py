@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..transcript import Result, to_json
 from ..workspace.files import write_atomic
-from .records import FORMAT, items_of, line_of, parsed, read, records_of, restored, stamp
+from .records import DAMAGE, FORMAT, items_of, line_of, parsed, read, records_of, restored, stamp
 from .session import Record, Session, new_id
 
 ELSEWHERE = "Not known here: it ran in another kernel when this copy of the session was made."
@@ -41,6 +41,8 @@ def fork(
     header = {"shiro_session": FORMAT, **stored.header, "id": session, "created": made}
     header |= {"updated": made, "forked_from": source.id}
     lines = [line_of(header), *_copied(data, turn)]
+    if stored.damaged:  # the copy is whole, and cannot tell
+        lines.append(line_of({"at": made, "set": "tainted", "value": [DAMAGE]}))
     if live:
         lines += [line_of({"at": made, **record}) for record in _closing(source)]
     target = path.with_name(f"{session}.jsonl")

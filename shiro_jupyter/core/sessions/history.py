@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import StorageError
 from ..policy.secrets import redact
 from ..workspace.files import append, locked, make_folder, write_atomic
-from ..workspace.plain import told
+from ..workspace.plain import opened_plain, told
 from .records import line_of
 
 KEPT = 200
@@ -57,8 +57,8 @@ class History:
             return []
 
     def _read(self) -> bytes:
-        with told("read", self._path), suppress(FileNotFoundError):
-            return self._path.read_bytes()
+        with told("read", self._path), suppress(FileNotFoundError), opened_plain(self._path) as f:
+            return f.read()
         return b""
 
 

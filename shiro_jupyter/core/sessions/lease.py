@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,10 +20,10 @@ import psutil
 
 from ..errors import StorageError
 from ..workspace.files import are_stale, locked, make_folder, write_atomic
-from ..workspace.plain import told
+from ..workspace.plain import read_plain, told
+from .session import ID
 
 RENEW_SECONDS, STALE_SECONDS = 10.0, 60.0
-_ID = re.compile(r"[0-9a-f-]{36}")
 
 Holder = Literal["", "here", "elsewhere"]
 
@@ -105,11 +104,11 @@ class Leases:
     def knows(self, session: str) -> bool:
         """Whether this user had a session of that id, whoever says so."""
         log = self._log(session)
-        return bool(_ID.fullmatch(session)) and (log.exists() or lease_of(log).exists())
+        return bool(ID.fullmatch(session)) and (log.exists() or lease_of(log).exists())
 
     def lives(self, session: str) -> bool:
         """Whether a process still runs it."""
-        return bool(_ID.fullmatch(session)) and bool(holder(self._log(session)))
+        return bool(ID.fullmatch(session)) and bool(holder(self._log(session)))
 
     def _log(self, session: str) -> Path:
         return self.folder / f"{session}.jsonl"
@@ -150,13 +149,13 @@ def _owner(path: Path) -> Process | None:
 
 
 def _stored(path: Path) -> dict[str, Any] | None:
-    with told("read", path):
-        try:
-            found = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (ValueError, RecursionError):
-            return {}
+    data = read_plain(path)
+    if data is None:
+        return None
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
     return found if isinstance(found, dict) else {}
 
 

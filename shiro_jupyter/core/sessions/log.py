@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -50,6 +50,7 @@ class SessionLog:
     size: int = 0  # bytes of the file as we know it; none where there is no file yet
     torn: bool = False  # the file's last line has no end: ours must start on a new one
     moved: Callable[[str], None] = lambda session: None
+    standing: Callable[[], Sequence[Record]] = tuple  # what a file that is begun anew has to say
     lease: Lease = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +58,7 @@ class SessionLog:
         self._pending: list[bytes] = []
         self._since = 0.0
         self._failing = False
+        self._written = False  # anything, by us
         self._scheduled_on: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()  # the main thread flushes at exit
 
@@ -124,7 +126,10 @@ class SessionLog:
             case ApprovalDecided():
                 self.record({"set": "asked", "value": ""})
         match event:
-            case ApprovalRequested() | TurnEnded() | ToolFinished(outcome="interrupted"):
+            # A call that was allowed may end the process: then it must not seem to wait still.
+            case ApprovalRequested() | ApprovalDecided() | TurnEnded():
+                self.flush()
+            case ToolFinished(outcome="interrupted"):
                 self.flush()
 
     def _is_ours(self) -> bool:
@@ -153,8 +158,8 @@ class SessionLog:
         )
 
     def _append(self) -> None:
-        begun = _size(self.path) > 0  # it may have been deleted meanwhile
-        data = b"".join([*([] if begun else [line_of(self.header)]), *self._pending])
+        begun = _size(self.path) > 0
+        data = b"".join([*([] if begun else self._first_lines()), *self._pending])
         try:
             append(self.path, b"\n" * (self.torn and begun) + data, private=True)
         except StorageError:
@@ -162,8 +167,17 @@ class SessionLog:
             raise
         finally:
             self.size = _size(self.path)
-        self.torn = False
+        self.torn, self._written = False, True
         self._pending.clear()
+
+    def _first_lines(self) -> list[bytes]:
+        """Of a new file, or of one that takes the place of ours, which was deleted meanwhile."""
+        lines = [line_of(self.header)]
+        if self._written or self.size:
+            at = stamp(self.clock.now())
+            again = (self._without_secrets(record) for record in self.standing())
+            lines += [line_of({"at": at, **record}) for record in again]
+        return lines
 
     def _without_secrets(self, value: Any, key: str = "") -> Any:
         match value:
@@ -192,6 +206,7 @@ class Opened:
     def __post_init__(self) -> None:
         self.session.record = self.log.record
         self.log.moved = partial(setattr, self.session, "id")
+        self.log.standing = self.session.standing
 
 
 def open_session(
@@ -245,13 +260,13 @@ def load_session(
         return replace(opened, notices=(held, *opened.notices))
     try:
         stored = read_log(path)
-    except StorageError:
+        session = restored(stored)
+        opened = Opened(session, log, notices_of(stored, session))
+    except BaseException:
         log.lease.release()
         raise
-    session = restored(stored)
-    log.header = stored.header or {"shiro_session": FORMAT, "id": session.id}
+    log.header = {"shiro_session": FORMAT, **stored.header, "id": session.id}
     log.size, log.torn = stored.size, stored.torn
-    opened = Opened(session, log, notices_of(stored, session))
     if stored.damaged > stored.told:
         log.record({"set": "damaged", "value": stored.damaged})
     return opened

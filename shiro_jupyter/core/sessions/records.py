@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
@@ -14,12 +15,16 @@ from .. import todos
 from ..errors import StorageError
 from ..events import Cost, Usage
 from ..transcript import Item, from_json
+from ..workspace.plain import opened_plain, told
 from .session import Record, Session, Spent
 
 FORMAT = 1
 # How each of our records begins; inside a JSON string its quotes would be escaped.
-_RECORD_START = '{"at": "'
+_STARTS = re.compile(r'(?={"at": ")')
 _BLANK = re.compile(r"\s*")
+# What a session is tainted by of which a part cannot be read: that part may have said by what.
+DAMAGE = "a damaged part of the session"
+LARGEST = 10**15  # of what is counted, in tokens, turns or dollars; more is no count
 
 
 @dataclass
@@ -44,10 +49,24 @@ def read_log(path: Path) -> Stored:
 
 
 def read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"Cannot read {path}: {error.strerror}.") from None
+    """All of a plain file of this user: what another one put there is not gone on with."""
+    with told("read", path), opened_plain(path) as file:
+        if is_foreign(os.fstat(file.fileno())):
+            raise StorageError(
+                f"{path} belongs to another user; make it yours (chown) to go on with it."
+            )
+        return file.read()
+
+
+def is_foreign(known: os.stat_result) -> bool:
+    """Whether the file belongs to another user, who is not root: that one need not ask us."""
+    return hasattr(os, "getuid") and known.st_uid not in (os.getuid(), 0)
+
+
+def is_later(record: Record) -> bool:
+    """Whether this is the first line of a file that a later version wrote."""
+    version = record.get("shiro_session")
+    return isinstance(version, int) and version > FORMAT
 
 
 def parsed(path: Path, data: bytes) -> Stored:
@@ -57,8 +76,7 @@ def parsed(path: Path, data: bytes) -> Stored:
         found, damaged = records_of(line)
         stored.damaged += damaged
         for record in found:
-            version = record.get("shiro_session")
-            if isinstance(version, int) and version > FORMAT:
+            if is_later(record):
                 raise StorageError(
                     f"{path} was written by a later version of shiro; upgrade to open it."
                 )
@@ -93,22 +111,27 @@ def _records_in(line: bytes) -> tuple[list[Record], bool]:
             text = piece.decode("utf-8")
         except UnicodeDecodeError:
             text, damaged = piece.decode("utf-8", "replace"), True
-        text = text.strip()
-        position = 0
-        while 0 <= position < len(text):
-            try:
-                value, end = json.JSONDecoder().raw_decode(text, position)
-            except (ValueError, RecursionError):
-                damaged = True
-                position = text.find(_RECORD_START, position + 1)
-                continue
-            if isinstance(value, dict):
-                found.append(value)
-            else:
-                damaged = True
-            blank = _BLANK.match(text, end)
-            position = blank.end() if blank else end
+        for part in _STARTS.split(text.strip()):
+            damaged |= _decode(part, found)
     return found, damaged
+
+
+def _decode(text: str, found: list[Record]) -> bool:
+    """Add the records of a text to those found, up to what is none; whether anything was none.
+    It is given the text from one beginning of a record to the next, so that each is read once."""
+    position, damaged = 0, False
+    while position < len(text):
+        try:
+            value, end = json.JSONDecoder().raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return True
+        if isinstance(value, dict):
+            found.append(value)
+        else:
+            damaged = True
+        blank = _BLANK.match(text, end)
+        position = blank.end() if blank else end
+    return damaged
 
 
 def items_of(record: Record) -> list[Item]:
@@ -132,7 +155,9 @@ def line_of(record: Record) -> bytes:
 
 def restored(stored: Stored) -> Session:
     """The session as its records made it. What is of no kind known stays in the file alone."""
-    session = Session(id=str(stored.header.get("id") or stored.path.stem))
+    session = Session(id=stored.path.stem)  # a header may have been copied with its file
+    if stored.damaged:
+        session.tainted.add(DAMAGE)
     session.model = str(stored.header.get("model") or "")
     counted = 0  # items when the totals of a turn were written
     for record in stored.records:
@@ -163,7 +188,7 @@ def _apply(record: Record, session: Session) -> None:
             session.tainted.update(map(str, value))
         case "todos", _:
             session.todos = todos.restore(value)
-        case "usage", [int(), int(), int(), int()]:
+        case "usage", [int(), int(), int(), int()] if _are_counts(value):
             session.usage = Usage(*value)
         case "spent", _:
             _spent(session, value)
@@ -187,6 +212,10 @@ def _spent(session: Session, stored: object) -> None:
             "usage": [int(), int(), int(), int()] as usage,
             "cost": int() | float() as dollars,
             "calls": [int(), int(), int()] as calls,
-        } if math.isfinite(dollars):
+        } if _are_counts([turn, dollars, *usage, *calls]):
             session.spent.append(Spent(turn, model, Usage(*usage), Cost(dollars, *calls)))
             session.cost += session.spent[-1].cost
+
+
+def _are_counts(values: Sequence[float]) -> bool:
+    return all(0 <= each <= LARGEST for each in values)  # NaN is none either

@@ -7,6 +7,7 @@ so that what is in memory and what is in the log cannot drift apart.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from ..transcript import Assistant, Call, Item, Result, User, to_json
 
 Record = dict[str, Any]
 TITLE_LENGTH = 60
+# An id names files and folders, so nothing of another shape is one.
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def new_id() -> str:
@@ -123,6 +126,16 @@ class Session:
         ended = {"turn": turn, "outcome": outcome, "title": self.title}
         self.record({"set": "ended", "value": ended})
 
+    def standing(self) -> list[Record]:
+        """What holds for all of the session and was told once, to be told again."""
+        told = {
+            "title": self.title,
+            "model": self.model,
+            "tainted": sorted(self.tainted),
+            "todos": _stored(self.todos),
+        }
+        return [{"set": name, "value": value} for name, value in told.items() if value]
+
     def set_title(self, text: str) -> None:
         self.title = " ".join(text.split())[:TITLE_LENGTH]
         self.record({"set": "title", "value": self.title})
@@ -149,8 +162,7 @@ class Session:
 
     def set_todos(self, todos: Todos) -> None:
         self.todos = todos
-        stored = [{"text": t.text, "status": t.status, "note": t.note} for t in todos]
-        self.record({"set": "todos", "value": stored})
+        self.record({"set": "todos", "value": _stored(todos)})
 
     def taint(self, by: str) -> None:
         """The model reads something of others; a resumed session still holds it."""
@@ -169,6 +181,10 @@ class Session:
         stored = {"turn": spent.turn, "model": spent.model, "usage": _counts(usage)}
         self.record({"set": "spent", "value": {**stored, "cost": cost.dollars, "calls": calls}})
         return spent
+
+
+def _stored(todos: Todos) -> list[dict[str, str]]:
+    return [{"text": t.text, "status": t.status, "note": t.note} for t in todos]
 
 
 def _counts(usage: Usage) -> list[int]:

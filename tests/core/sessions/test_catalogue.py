@@ -21,7 +21,7 @@ from shiro_jupyter.core.sessions.catalogue import (
     unowned,
 )
 from shiro_jupyter.core.sessions.lease import Lease, Process, holder, this_process
-from shiro_jupyter.core.sessions.log import open_session
+from shiro_jupyter.core.sessions.log import load_session, open_session
 from shiro_jupyter.core.sessions.session import new_id
 from shiro_jupyter.core.transcript import Assistant, User
 from shiro_jupyter.core.workspace.clock import SystemClock
@@ -29,6 +29,7 @@ from shiro_jupyter.core.workspace.project import Project
 from tests.support.sessions import Desk, two_turns
 
 TITLE = "why did we drop the 2023 rows?"
+REST = "-0000-7000-8000-000000000000"  # of an id
 Make = Callable[..., str]
 
 
@@ -95,10 +96,11 @@ def test_a_notebook_goes_on_with_its_own_newest_else_with_the_projects(
 
 
 def test_a_unique_beginning_finds_a_session(folder: Path, make: Make) -> None:
-    make("one", id_="aaaa-1"), make("two", id_="aaaa-2"), make("three", id_="bbbb-1")
-    assert find(folder, "b").stem == "bbbb-1"
-    assert find(folder, " AAAA-2 ").stem == "aaaa-2"
-    with pytest.raises(UsageError, match=r"aaaa-2 \(two\), aaaa-1 \(one\)"):
+    one, two, three = f"aaaa1111{REST}", f"aaaa2222{REST}", f"bbbb1111{REST}"
+    make("one", id_=one), make("two", id_=two), make("three", id_=three)
+    assert find(folder, "b").stem == three
+    assert find(folder, " AAAA2 ").stem == two and find(folder, one).stem == one
+    with pytest.raises(UsageError, match=r"aaaa2222 \(two\), aaaa1111 \(one\)"):
         find(folder, "aaaa")
     with pytest.raises(UsageError, match="No session begins with c"):
         find(folder, "c")
@@ -106,22 +108,72 @@ def test_a_unique_beginning_finds_a_session(folder: Path, make: Make) -> None:
         find(folder, " ")
 
 
-def test_a_whole_id_is_never_ambiguous(folder: Path, make: Make) -> None:
-    make(id_="aaaa"), make(id_="aaaa-1")
-    assert find(folder, "aaaa").stem == "aaaa"
-
-
-def test_corrupt_files_are_skipped(folder: Path, make: Make) -> None:
+def test_what_holds_no_session_is_left_out(folder: Path, make: Make) -> None:
     good = make("good")
-    (folder / "empty.jsonl").touch()
-    (folder / "noise.jsonl").write_bytes(os.urandom(200))
-    (folder / "nul.jsonl").write_bytes(b"\0" * 5000)
-    (folder / "later.jsonl").write_text('{"shiro_session": 99, "id": "x"}\n')
-    (folder / "odd.jsonl").write_text('{"shiro_session": 1, "project": 7}\n')
-    (folder / "folder.jsonl").mkdir()
-    (folder / "gone.jsonl").symlink_to(folder / "nowhere")
-    assert {each.id for each in sessions(folder)} == {good, "odd"}
+    new = (folder / f"{new_id()}.jsonl" for _ in range(99))
+    next(new).touch()
+    next(new).write_bytes(os.urandom(200))
+    next(new).write_bytes(b"\0" * 5000)
+    next(new).write_text('{"shiro_session": 99, "id": "x"}\n')
+    next(new).mkdir()
+    next(new).symlink_to(folder / "nowhere")
+    next(new).symlink_to(folder / f"{good}.jsonl")
+    os.mkfifo(next(new))
+    odd = next(new)
+    odd.write_text('{"shiro_session": 1, "project": 7}\n')
+    assert {each.id for each in sessions(folder)} == {good, odd.stem}
     assert sessions(folder / "missing") == []
+
+
+@pytest.mark.parametrize("name", [".", "..", "x", "-" * 36, f"a/{REST}", f"aaaa1111{REST}.old"])
+def test_a_file_without_the_name_of_a_session_is_none(folder: Path, make: Make, name: str) -> None:
+    good = folder / f"{make()}.jsonl"
+    odd = folder / f"{name}.jsonl"
+    odd.parent.mkdir(exist_ok=True)
+    good.rename(odd)
+    assert sessions(folder) == []
+    with pytest.raises(UsageError, match="No session begins with"):
+        find(folder, name)
+
+
+def test_a_damaged_first_line_loses_no_session(folder: Path, make: Make) -> None:
+    notebook = Path("/p/a.ipynb")
+    whole = make("whole", project="/p", notebook=str(notebook))
+    hurt = make("hurt", project="/p", notebook=str(notebook))
+    path = folder / f"{hurt}.jsonl"
+    path.write_bytes(b'{"shiro_ses' + path.read_bytes()[60:])
+    for project in ("/p", "/q"):  # nobody knows whose it is
+        listed = {each.id: each for each in sessions(folder, project=Path(project))}
+        assert (listed[hurt].title, listed[hurt].turns) == ("hurt", 1)
+    assert find(folder, hurt) == path
+    # Nor is it gone on with unasked.
+    found = newest(folder, Project(Path("/p"))), unowned(folder, notebook)
+    assert [each and each.id for each in found] == [whole, whole]
+    delete(path)
+    assert not path.exists()
+
+
+def test_what_a_later_version_or_another_user_wrote_is_found_and_not_gone_on_with(
+    folder: Path, make: Make
+) -> None:
+    notebook = Path("/p/a.ipynb")
+    path = folder / f"{make(project='/p', notebook=str(notebook))}.jsonl"
+
+    def refused() -> str:
+        assert find(folder, path.stem) == path and not sessions(folder)
+        assert not unowned(folder, notebook) and not newest(folder, Project(Path("/p"), notebook))
+        with pytest.raises(StorageError) as refusal:
+            load_session(path, clock=SystemClock(), tell=pytest.fail)
+        assert holder(path) == "", "it stays free"
+        return str(refusal.value)
+
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"shiro_session": 1', b'"shiro_session": 2'))
+    assert refused().endswith("was written by a later version of shiro; upgrade to open it.")
+    path.write_bytes(data)
+    if os.getuid() == 0:  # who else may give a file away
+        os.chown(path, 65534, 65534)
+        assert "belongs to another user" in refused()
 
 
 @given(st.lists(st.uuids().map(str), min_size=1, max_size=20, unique=True))
@@ -177,9 +229,7 @@ def test_a_large_file_is_never_read_whole(folder: Path, monkeypatch: pytest.Monk
         def readall(self) -> bytes:
             raise AssertionError("a whole file was read")
 
-    monkeypatch.setattr(
-        Path, "open", lambda self, mode: io.BufferedReader(Counted(self, mode.strip("b")))
-    )
+    monkeypatch.setattr(os, "fdopen", lambda handle, mode: io.BufferedReader(Counted(handle, "r")))
     assert [(each.title, each.turns) for each in sessions(folder)] == [(TITLE, 7)]
     assert 0 < sum(read) < 250_000
 
@@ -236,6 +286,8 @@ def test_what_cannot_be_deleted_says_so_and_stays_free(folder: Path, make: Make)
     path = folder / f"{make()}.jsonl"
     path.rename(folder / "moved")
     path.mkdir()
+    undo = folder.parent / "undo"
+    undo.mkdir()
     with pytest.raises(StorageError, match="Cannot delete"):
-        delete(path)
-    assert holder(path) == ""
+        delete(path, undo)
+    assert holder(path) == "" and undo.exists(), "a session that stays can be undone"

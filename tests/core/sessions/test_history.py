@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -112,3 +113,10 @@ def test_two_kernels_lose_no_prompt_of_each_other(path: Path) -> None:
     for name in ("a", "b", "c", "d"):
         numbers = [int(prompt.split()[1]) for prompt in kept if prompt.startswith(name)]
         assert numbers == list(range(each - len(numbers), each)), "none lost, none doubled"
+
+
+def test_a_pipe_in_its_place_holds_nobody_up(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    History(path).add("hello")
+    assert History(path).prompts() == []

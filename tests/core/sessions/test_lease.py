@@ -209,3 +209,11 @@ def test_a_session_lives_from_its_lease_to_its_release(tmp_path: Path) -> None:
     assert leases.knows(here) and not leases.lives(here)
     (tmp_path / "x.jsonl").touch()
     assert not leases.knows("../x") and not leases.knows("x") and not leases.lives("../x")
+
+
+def test_a_pipe_in_its_place_holds_nobody_up(log: Path) -> None:
+    log.parent.mkdir()
+    os.mkfifo(lease.lease_of(log))
+    assert holder(log) == "elsewhere", "what cannot be looked at"
+    with pytest.raises(StorageError, match="is no plain file"):
+        Lease(log).take()

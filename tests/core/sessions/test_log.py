@@ -14,6 +14,7 @@ from shiro_jupyter.core import events
 from shiro_jupyter.core.errors import StorageError
 from shiro_jupyter.core.events import Cost, Usage
 from shiro_jupyter.core.policy.redactor import Redactor
+from shiro_jupyter.core.sessions.catalogue import sessions
 from shiro_jupyter.core.sessions.lease import Lease, Process, holder, lease_of
 from shiro_jupyter.core.sessions.records import read_log
 from shiro_jupyter.core.todos import Todo
@@ -173,6 +174,7 @@ def test_a_timer_on_a_loop_that_ended_does_not_stop_the_next(desk: Desk) -> None
     ("event", "written"),
     [
         (events.ApprovalRequested(events.Question("q", "c", "approval", "?")), True),
+        (events.ApprovalDecided(events.Answer("q", "allow")), True),
         (events.TurnEnded(1, "interrupted"), True),
         (events.ToolFinished("c", "bash", "interrupted", ""), True),
         (events.ToolFinished("c", "bash", "ok", ""), False),
@@ -294,6 +296,16 @@ def test_a_file_deleted_meanwhile_gets_its_first_line_again(desk: Desk) -> None:
     opened.log.flush()
     again = desk.load(opened.log.path)
     assert again.session.id == opened.session.id and again.session.items == [User("later", 2)]
+    again.session.taint("network")
+    again.log.flush()
+    again.log.path.unlink()
+    again.session.append(User("and later", 3))
+    again.log.flush()
+    session = desk.load(opened.log.path).session
+    assert session.items == [User("and later", 3)] and session.tainted == {"network"}
+    assert (session.title, session.model) == (opened.session.title, "small")
+    assert session.title and session.todos == TASKS
+    assert [each.title for each in sessions(desk.folder)] == [session.title]
 
 
 def test_state_is_restored_field_by_field(desk: Desk) -> None:
@@ -466,7 +478,6 @@ def test_the_call_that_waited_for_the_person_is_known(desk: Desk) -> None:
     assert again.session.asked == "c2" and len(again.session.open_calls()) == 1
     opened = desk.load(opened.log.path)
     opened.log.heard(events.ApprovalDecided(events.Answer("q", "allow")))
-    opened.log.flush()
     again = desk.load(opened.log.path)
     assert again.session.asked == "" and len(again.session.open_calls()) == 1
 

@@ -14,7 +14,8 @@ import pytest
 
 from shiro_jupyter.core.events import Usage
 from shiro_jupyter.core.sessions.fork import fork
-from shiro_jupyter.core.sessions.records import records_of
+from shiro_jupyter.core.sessions.records import DAMAGE, records_of
+from shiro_jupyter.core.sessions.session import new_id
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.core.transcript import Assistant, Call, Item, Reasoning, User
 from tests.support.kills import accept
@@ -69,6 +70,56 @@ def test_the_cost_of_fused_records_grows_with_their_number() -> None:
     assert seconds(40_000) < 40 * seconds(4_000)
 
 
+@pytest.mark.parametrize(
+    "begun", ['{"at": "', '{"at": "","x":', '{"at": "t", "item": {"text": "' + "a" * 250]
+)
+def test_the_cost_of_damage_grows_with_its_length(begun: str) -> None:
+    def seconds(count: int) -> float:
+        line = (begun * count).encode() + GOOD[0]
+        started = time.perf_counter()
+        assert records_of(line)[1]
+        return time.perf_counter() - started
+
+    seconds(100)
+    assert seconds(40_000) < 40 * seconds(4_000)
+
+
+def test_the_id_of_a_session_is_the_name_of_its_file(desk: Desk) -> None:
+    path = desk.filled().log.path
+    copy = path.with_name(f"{new_id()}.jsonl")
+    copy.write_text(path.read_text().replace(path.stem, "../../victim/x"))
+    opened = desk.load(copy)
+    assert opened.session.id == opened.log.header["id"] == copy.stem
+
+
+def test_a_session_with_damaged_lines_may_have_read_the_words_of_others(desk: Desk) -> None:
+    opened = desk.filled()
+    opened.session.taint("network")
+    opened.log.flush()
+    path = opened.log.path
+    assert desk.load(path).session.tainted == {"network"}
+    path.write_bytes(path.read_bytes().replace(b'"tainted"', b'"tain'))
+    for _ in range(2):  # also once the damage is known
+        opened = desk.load(path)
+        opened.log.flush()
+        assert opened.session.tainted == {DAMAGE}
+    for turn in (None, 1):
+        assert desk.open(fork(path, desk.clock.now(), turn=turn)).session.tainted == {DAMAGE}
+
+
+@pytest.mark.parametrize("odd", [10**400, -(10**400), -1, float("nan"), float("inf")])
+def test_amounts_that_are_none_are_left_out(desk: Desk, odd: float) -> None:
+    opened = desk.filled()
+    before = opened.session.cost
+    spent = {"turn": 1, "model": "m", "usage": [1, 2, 3, 4], "cost": odd, "calls": [1, 0, 0]}
+    opened.log.record({"set": "spent", "value": spent})
+    opened.log.record({"set": "spent", "value": {**spent, "cost": 1, "calls": [odd, 0, 0]}})
+    opened.log.record({"set": "usage", "value": [odd, 0, 0, 0]})
+    opened.log.flush()
+    session = desk.load(opened.log.path).session
+    assert session.cost == before and session.usage == Usage(10, 4, 3, 1)
+
+
 def test_malformed_state_is_left_out(desk: Desk) -> None:
     path = desk.filled().log.path
     path.write_text(
@@ -102,7 +153,8 @@ ITEMS_KEPT: list[Item] = [
 def kept(desk: Desk) -> Callable[[str], Path]:
     def copied(name: str) -> Path:
         desk.folder.mkdir(exist_ok=True)
-        return Path(shutil.copy(KEPT / name, desk.folder / name))
+        session = json.loads((KEPT / name).read_text().partition("\n")[0])["id"]
+        return Path(shutil.copy(KEPT / name, desk.folder / f"{session}.jsonl"))
 
     return copied
 
