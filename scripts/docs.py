@@ -24,6 +24,7 @@ from shiro_jupyter.core.policy.names import SECRET_NAMES
 from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.policy.subjects import Subject
 from shiro_jupyter.core.settings import settings_table
+from shiro_jupyter.core.settings.fields import Fields
 from shiro_jupyter.core.tools.shelf import sets_table, tools_table
 from shiro_jupyter.core.turn import Limits
 from shiro_jupyter.kernel import host as host  # registers every command
@@ -68,7 +69,7 @@ def events() -> str:
 
 
 def limits() -> str:
-    rows = ((f"`{f.name}`", f.default) for f in dataclasses.fields(Limits))
+    rows = ((f"`{name}`", value) for name, value in vars(Limits.of(Fields())).items())
     return f"{getdoc(Limits)}\n\n{table(('limit', 'default'), rows)}"
 
 
