@@ -66,6 +66,7 @@ class Agent(World):
         self._specs = tuple(tool.spec() for tool in self.tools)
         self.queue = Queue(self.emit)
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
+        self.compaction: asyncio.Task[events.Compacted] | None = None  # that was asked for
         writes = {tool.name for tool in self.tools if tool.access == "write"}
         self._compactor = Compactor(self.clock, self.emit, self.redacted, self.update_notes, writes)
         sources = {tool.name: tool.source() for tool in self.tools}
@@ -99,20 +100,20 @@ class Agent(World):
 
     async def compact(self, keep: str = "") -> events.Compacted:
         """Have the model sum the conversation up, with these words of the person on what to keep;
-        from then on the summary goes out. What is asked meanwhile waits. Raises `NotCompacted`,
-        `EndpointError`, `LimitReached`."""
+        from then on the summary goes out. What is asked meanwhile waits. It is stopped as a turn
+        is, and has as long. Raises `NotCompacted`, `EndpointError`, `LimitReached`."""
         if isinstance(await self.queue.turn("/compact", work=True), TurnEnded):
             raise NotCompacted("it was taken off the queue")
         try:
-            client = self.meter.metered(await self.model())
-            try:
-                done = await self._compactor.compact(
-                    self.session, client, lambda usage: None, keep=self.redacted(keep)
-                )
-            finally:
-                self.meter.settle()
-                await client.close()
+            self.compaction = asyncio.create_task(self._compacted(self.redacted(keep)))
+            done = await self.compaction  # which is cancelled with us
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller and caller.cancelling():
+                raise
+            raise NotCompacted("it was stopped") from None
         finally:
+            self.compaction = None
             self.queue.done(None)
         self.emit(done)
         self.flush()
@@ -128,21 +129,41 @@ class Agent(World):
 
     def interrupt(self) -> bool:
         """First: end the call in flight, keep the turn. Nothing in flight: end the turn. Again,
-        while the call is still stopping: abort. False where no turn runs any more."""
+        while the call is still stopping: abort. False where nothing runs any more."""
         if self._calls.stopping:
             self.abort()
             return True
         return self._calls.interrupt() or self.stop()
 
     def abort(self) -> tuple[Waiting, ...]:
-        """End the turn and hand back what waits behind it."""
+        """End what runs, and hand back what waits behind it."""
         back = self.queue.clear()
         self.stop()
         return back
 
     def stop(self) -> bool:
-        """End the turn; what was streamed is kept. False where none runs any more."""
-        return self._turn is not None and self._turn.cancel()
+        """End the turn, of which what was streamed is kept, or the compaction, which changes
+        nothing then. False where neither runs any more."""
+        runs = self._turn or self.compaction
+        return runs is not None and runs.cancel()
+
+    # -- a compaction that was asked for ---------------------------------------------------
+
+    async def _compacted(self, keep: str) -> events.Compacted:
+        client = self.meter.metered(await self.model())  # which may ask the person
+        try:
+            async with asyncio.timeout(self.limits.seconds) as deadline:
+                return await self._compactor.compact(
+                    self.session, client, lambda usage: None, keep=keep
+                )
+        except TimeoutError as error:
+            if deadline.expired():
+                seconds = f"{self.limits.seconds:g} s (max_turn_seconds)"
+                raise NotCompacted(f"it took longer than {seconds}") from error
+            raise
+        finally:
+            self.meter.settle()
+            await client.close()
 
     # -- one turn ------------------------------------------------------------------------
 

@@ -51,6 +51,11 @@ class Queue:
         self._steered: list[_Entry] = []  # in the turn that runs, whose end is theirs
 
     @property
+    def runs(self) -> bool:
+        """Whether a turn or other work does, or is about to."""
+        return self._runs
+
+    @property
     def waiting(self) -> tuple[Waiting, ...]:
         return tuple(entry.waiting for entry in self._entries)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.agent import Agent
 from ..core.cost import Ledger, Meter
 from ..core.errors import StorageError, UsageError
-from ..core.events import Event, Waiting
+from ..core.events import Event, TurnEnded, TurnStarted, Waiting
 from ..core.queue import Queue
 from ..core.sessions import catalogue
 from ..core.sessions.fork import fork
@@ -23,12 +23,13 @@ from ..core.workspace.project import Project
 
 NONE = "This session has not begun yet: ask something first."
 NO_QUEUE = "No prompt waits: ask something first."
-BUSY = "A turn is running: wait for it, or end it with %shiro /stop."
+BUSY = "A turn is running, or a compaction: wait for it, or end it with %shiro /stop."
 
 
 class Conversation:
     """All on the agent's thread. `made` makes the agent of a session, for settings and the prompt
-    that opens it; `tell` says a sentence to the person; `busy` is true while turns run or wait."""
+    that opens it; `tell` says a sentence to the person, which is told in the next turn again where
+    none is shown; `busy` is true while turns run or wait."""
 
     def __init__(
         self,
@@ -43,9 +44,11 @@ class Conversation:
     ) -> None:
         self.opened: Opened | None = None
         self.agent: Agent | None = None
-        self.ledger = Ledger(folder.with_name("spending"), clock, tell)
+        self.ledger = Ledger(folder.with_name("spending"), clock, self._said)
         self.notices: tuple[str, ...] = ()  # what the next turn begins by telling
+        self._shown = False  # a turn is
         self._fresh = False  # the person wants a new session
+        self._warned = ("", 0)  # of which session, at which turn, that leaving it loses something
         self._renewing: asyncio.Task[None] | None = None
         self._folder, self._project, self._clock, self._redacted = folder, project, clock, redacted
         self._tell, self._made, self._busy = tell, made, busy
@@ -77,9 +80,12 @@ class Conversation:
         return self.agent_for(loaded, self.opened.session.title)
 
     def heard(self, event: Event) -> None:
-        """Every event passes here: some must not be lost."""
+        """Every event passes here, before it is shown: some must not be lost, and where they are
+        a turn that ends still says so."""
+        self._shown |= isinstance(event, TurnStarted)
         if self.opened:
             self.opened.log.heard(event)
+        self._shown &= not isinstance(event, TurnEnded)
 
     async def waits(self) -> bool:
         """Whether the session at hand stopped at a question, which can be asked again."""
@@ -121,8 +127,9 @@ class Conversation:
         return self.agent.abort() if self.agent else ()
 
     async def switch(self, opened: Opened | None) -> None:
-        """Go on with another session, None with a new one. Raises `UsageError` in mid-turn."""
-        self.refuse_busy()
+        """Go on with another session, None with a new one. Raises `UsageError` in mid-turn, and
+        once where what was said since would be lost."""
+        self._refuse_leaving()
         self.close()
         self.opened, self.agent, self.notices, self._fresh = None, None, (), opened is None
         if opened:
@@ -134,6 +141,7 @@ class Conversation:
         path = self._path(which)
         if self.opened and self.opened.log.path == path:
             return self.opened.session
+        self._refuse_leaving()
         return await self._open(path)
 
     async def fork(self, turn: int | None) -> Session:
@@ -141,7 +149,7 @@ class Conversation:
         self.refuse_busy()
         if self.opened is None:
             raise UsageError(NONE)
-        self.opened.log.flush()
+        self._refuse_leaving()
         return await self._open(fork(self.opened.log.path, self._clock.now(), turn=turn))
 
     async def _open(self, path: Path) -> Session:
@@ -149,6 +157,21 @@ class Conversation:
         await self.switch(opened)
         self.notices = opened.notices
         return opened.session
+
+    def _refuse_leaving(self) -> None:
+        """While a turn runs; and where the session cannot be saved, until the person insists."""
+        self.refuse_busy()
+        self.flush()
+        if self.opened is None or not self.opened.log.unsaved:
+            return
+        session = self.opened.session
+        if self._warned != (session.id, session.turn):
+            self._warned = session.id, session.turn
+            raise UsageError(
+                f"Nothing was done, since this session would lose what {self.opened.log.path} "
+                "lacks: free that file, or keep the session with /export; the same command again "
+                "loses it."
+            )
 
     def _hold(self, opened: Opened) -> None:
         """Keep the session ours from now on."""
@@ -181,7 +204,12 @@ class Conversation:
         return opened
 
     def _load(self, path: Path) -> Opened:
-        return load_session(path, clock=self._clock, tell=self._tell, redacted=self._redacted)
+        return load_session(path, clock=self._clock, tell=self._said, redacted=self._redacted)
+
+    def _said(self, sentence: str) -> None:
+        self._tell(sentence)
+        if not self._shown:
+            self.notices += (sentence,)
 
     def refuse_busy(self) -> None:
         if self._busy():
@@ -201,7 +229,7 @@ class Conversation:
             self._folder,
             project=self._project,
             clock=self._clock,
-            tell=self._tell,
+            tell=self._said,
             cwd=Path.cwd(),
             redacted=self._redacted,
         )

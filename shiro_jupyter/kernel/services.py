@@ -102,7 +102,7 @@ class Services:
             self.redactor,
             tell=self._notice,
             made=self._made,
-            busy=lambda: bool(self._turns),
+            busy=self._busy,
         )
         self.thread = AgentThread()
         self.pages = self._pages(channel)
@@ -291,13 +291,21 @@ class Services:
             self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
 
     async def stop(self) -> tuple[int, tuple[Waiting, ...]]:
-        """End the running turn and hand back what waits behind it: how many turns there were, and
-        what has gone back to which page."""
-        turns = list(self._turns)
+        """End what runs and hand back what waits behind it: how many turns and compactions there
+        were, and what has gone back to which page."""
+        agent = self.conversation.agent
+        compaction = agent.compaction if agent else None
+        tasks = [compaction, *(owner.task for owner in self._turns)]
+        count = len(self._turns) + bool(compaction)
         back = self.pages.addressed(QueueChanged((), self.conversation.abort())).back
-        if tasks := [owner.task for owner in turns if owner.task]:
-            await asyncio.wait(tasks, timeout=STOP_SECONDS)
-        return len(turns), back
+        if stopping := list(filter(None, tasks)):
+            await asyncio.wait(stopping, timeout=STOP_SECONDS)
+        return count, back
+
+    def _busy(self) -> bool:
+        """Whether turns or compactions run or wait."""
+        agent = self.conversation.agent
+        return bool(self._turns) or (agent is not None and agent.queue.runs)
 
     def _made(self, opened: Opened, loaded: Loaded, prompt: str) -> Agent:
         session, remembered = opened.session, self.remembered

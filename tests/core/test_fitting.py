@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,9 +16,9 @@ from shiro_jupyter.core.context.prune import enough
 from shiro_jupyter.core.context.tokens import estimate_item
 from shiro_jupyter.core.errors import EndpointError, EndpointRefused, NotCompacted
 from shiro_jupyter.core.events import Compacted, Notice, TurnEnded, Usage
-from shiro_jupyter.core.models.base import Request
+from shiro_jupyter.core.models.base import Piece, Request, TextPiece
 from shiro_jupyter.core.models.room import room_for_items
-from shiro_jupyter.core.models.scripted import ScriptedCall, Step
+from shiro_jupyter.core.models.scripted import ScriptedCall, ScriptedModel, Step
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.core.transcript import Call, Item, Result, Summary, User
 from tests.support.agents import Stage, allows
@@ -204,6 +204,63 @@ def test_a_compaction_that_is_cancelled_or_refused_changes_nothing_and_holds_nob
     stage, model, _ = play(tmp_path, *steps, summary=lambda prompt: "", then=then)
     assert not stage.of(Compacted)
     assert len(model.requests[-1].items) == 5
+
+
+@pytest.mark.parametrize("way", ["stop", "interrupt", "abort"])
+def test_a_compaction_is_stopped_as_a_turn_is_and_changes_nothing(tmp_path: Path, way: str) -> None:
+    async def then(stage: Stage) -> None:
+        before, agent = list(stage.session.items), stage.agent
+        assert not (agent.stop() or agent.interrupt() or agent.queue.runs)
+        compacting = asyncio.create_task(agent.compact())
+        await asyncio.wait_for(asked.wait(), 5)
+        assert agent.queue.runs and getattr(agent, way)() is not False
+        with pytest.raises(NotCompacted, match="it was stopped; go on as it is"):
+            await compacting
+        assert not (agent.queue.runs or agent.compaction or agent.stop())
+        assert stage.session.items == before
+        assert (await agent.submit("go on")).outcome == "answered"
+
+    asked = asyncio.Event()
+    stage, _ = slow(tmp_path, asked, then)
+    assert not stage.of(Compacted)
+
+
+def test_a_compaction_has_no_longer_than_a_turn(tmp_path: Path) -> None:
+    async def then(stage: Stage) -> None:
+        before = list(stage.session.items)
+        stage.agent.limits = replace(stage.agent.limits, seconds=0.05)
+        with pytest.raises(NotCompacted, match=r"it took longer than 0.05 s \(max_turn_seconds\);"):
+            await stage.agent.compact()
+        assert stage.session.items == before and not stage.agent.queue.runs
+
+    slow(tmp_path, asyncio.Event(), then)
+
+
+def slow(
+    root: Path, asked: asyncio.Event, then: Callable[[Stage], Awaitable[None]]
+) -> tuple[Stage, list[TurnEnded]]:
+    """After a turn a model that never comes to the end of a summary, but of an answer."""
+
+    class Slow(ScriptedModel):
+        async def stream(self, request: Request) -> AsyncIterator[Piece]:
+            if not request.tools:
+                asked.set()
+                while True:
+                    await asyncio.sleep(0.01)
+                    yield TextPiece("on and on ")
+            async for piece in super().stream(request):
+                yield piece
+
+    async def run() -> tuple[Stage, list[TurnEnded]]:
+        steps = [look("0.txt"), Step("one"), Step("two")]
+        stage = Stage(root / "project", steps, window=WINDOW)
+        stage.model = Slow(steps, stage.model.profile)
+        ended = [await stage.agent.submit("go")]
+        await then(stage)
+        return stage, ended
+
+    write_files(root / "project")
+    return asyncio.run(run())
 
 
 # -- a long session --------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from shiro_jupyter.core.compaction import HEADINGS
+from shiro_jupyter.kernel.conversation import BUSY
 from tests.support.kernels import Kernel, running_kernel
+from tests.support.pages import page_of
 from tests.support.scripts import says, script
 
 pytestmark = pytest.mark.kernel
@@ -23,6 +25,7 @@ SHOWN = (
 SUMMARY = "\n".join(f"## {each}\n- about {each.lower()}" for each in HEADINGS)
 STEPS = [
     says("Bring the note on this session", "## Worklog\n✓ answered\n## Current State\nNext: plot."),
+    says("in particular: SLOWLY", SUMMARY, delay=60),
     says("Write the summary that the agent", SUMMARY),
     says("Take your time", "", delay=30),
     says("Be long", "word " * 2_000),
@@ -64,6 +67,20 @@ def test_compact_waits_for_no_turn_and_an_interrupt_leaves_all_as_it_was(kernel:
     kernel.run("%shiro Be long")
     kernel.run("%shiro Take your time &", stdin=str)
     said = kernel.run("%shiro /compact", stdin=str).stream("stderr")
-    assert said == "A turn is running: wait for it, or end it with %shiro /stop.\n"
+    assert said == f"{BUSY}\n"
     kernel.run("%shiro /stop")
+    assert "Summary" not in kernel.run(SHOWN).stdout
+
+
+def test_while_a_compaction_runs_the_session_stays_and_stop_ends_it(kernel: Kernel) -> None:
+    kernel.run("%shiro Be long")
+    with page_of(kernel) as page:
+        page.hello()
+        page.prompt("/compact SLOWLY")
+        page.until(lambda: kernel.value(f"{HOST}.agent.compaction is not None") == "True")
+        for line in ("/clear", "/fork", "/undo", "/resume latest", "/compact"):
+            assert kernel.run(f"%shiro {line}", stdin=str).stream("stderr") == f"{BUSY}\n"
+        assert kernel.run("%shiro /stop").stdout == "Stopped the turn.\n"
+        page.until(lambda: "it was stopped" in str(page.of("said")))
+        assert kernel.run("%shiro hi").stdout
     assert "Summary" not in kernel.run(SHOWN).stdout
