@@ -272,8 +272,8 @@ class Services:
             owner.unsubscribe = self.feed.subscribe(owner)
         if owner and isinstance(event, TurnEnded):
             self._record(owner, event)
-        self.feed.emit(event)
         self.conversation.heard(event)
+        self.feed.emit(event)
         if owner and isinstance(event, TurnStarted):
             notices = (*self.conversation.notices, *self.remembered.notices)
             self._tell((*owner.loaded.notices, *notices))

@@ -133,6 +133,18 @@ def test_any_other_prompt_goes_on_without_the_call_that_waited(tmp_path: Path) -
         assert not (tmp_path / "project" / "made-by-the-agent").exists()
 
 
+def test_with_memory_off_a_session_that_was_begun_with_it_carries_none(tmp_path: Path) -> None:
+    with started(tmp_path) as kernel:
+        ask(kernel, "%remember the margin is gross")
+        ask(kernel, "%shiro hello")
+        assert "the margin is gross" in kernel.value(f"{SESSION}.system")
+    with started(tmp_path, SHIRO_MEMORY="false") as again:
+        assert "Going on" in ask(again, "%shiro hello again")
+        assert "the margin is gross" not in again.value(f"{SESSION}.system")
+        assert "the margin is gross" not in again.value(f"{CONVERSATION}.agent.surroundings()")
+        assert "remember" not in again.value(f"list({CONVERSATION}.agent.tools)")
+
+
 def test_agents_text_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
     with started(tmp_path) as kernel:
         (tmp_path / "project" / "AGENTS.md").write_text("Use polars.\n")
@@ -142,3 +154,35 @@ def test_agents_text_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
         ask(again, "%shiro hello")
         assert "AGENTS.md has changed" in again.value(f"{CONVERSATION}.agent.surroundings()")
         assert "Use polars." in again.value(f"{CONVERSATION}.agent.system()")
+
+
+def test_a_turn_that_cannot_be_saved_says_so_before_it_ends(tmp_path: Path) -> None:
+    """The first write that fails is the one at the end of a short turn; the view is there still."""
+    data = tmp_path / "home" / "data"
+    data.mkdir(parents=True)
+    (data / "sessions").write_text("a file in the place of the folder")
+    with started(tmp_path) as kernel:
+        assert ask(kernel, "%shiro hello").count("This session is not being saved") == 1
+        assert "not being saved" not in ask(kernel, "%shiro hello again")
+        assert "Nothing was done, since" in ask(kernel, "%shiro /clear")
+        assert "A new session begins" in ask(kernel, "%shiro /clear")
+
+
+def test_who_lost_the_session_is_told_in_the_turn_that_finds_it(tmp_path: Path) -> None:
+    with started(tmp_path) as first:
+        ask(first, "%shiro hello")
+        ours = first.value(f"{SESSION}.id")[1:-1]
+        (tmp_path / "home" / "data" / "sessions" / f"{ours}.lease").unlink()
+        with started(tmp_path) as second:
+            assert "Going on with" in ask(second, "%shiro hello there")
+            assert ask(first, "%shiro hello here").count("saved as a copy, ") == 1
+            assert first.value(f"{SESSION}.id")[1:-1] != ours
+
+
+def test_what_is_found_outside_a_turn_is_told_in_the_next(tmp_path: Path) -> None:
+    with started(tmp_path) as kernel:
+        ask(kernel, "%shiro hello")
+        kernel.run(
+            f"{CONVERSATION}.opened.log.tell('This session is not being saved: it is full.')"
+        )
+        assert "not being saved: it is full." in ask(kernel, "%shiro hello again")

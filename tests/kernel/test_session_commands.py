@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from shiro_jupyter.core.errors import ShiroError
+from shiro_jupyter.core.errors import ShiroError, StorageError
 from shiro_jupyter.core.policy.redactor import Redactor
+from shiro_jupyter.core.sessions import log
 from shiro_jupyter.core.sessions.lease import Lease, Process, holder
 from shiro_jupyter.core.sessions.log import Opened
 from shiro_jupyter.core.sessions.records import read_log
@@ -213,6 +214,30 @@ def test_save_says_where_it_could_not(kernel: Kernel, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "write", full)
     assert kernel.type("save").startswith(f"UsageError: Not saved: {opened.log.path}")
     assert len(kernel.desk.told) == 1 and "No space left" in kernel.desk.told[0]
+
+
+@pytest.mark.parametrize("line", ["clear", "resume", "fork", "fork 1"])
+def test_what_is_not_saved_is_left_only_by_who_insists(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    other = kernel.desk.filled()
+    other.log.close()
+    opened = kernel.begin()
+    files = set(kernel.desk.folder.iterdir())
+
+    def full(*given: object, **more: object) -> None:
+        raise StorageError("No space left on device")
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(log, "append", full)
+        for turn in (3, 4):  # each turn that would be lost is told
+            opened.session.append(User("more", turn))
+            said = kernel.type(line)
+            assert said.startswith("UsageError: Nothing was done") and str(opened.log.path) in said
+            assert kernel.conversation.opened is opened
+            assert set(kernel.desk.folder.iterdir()) == files
+        kernel.type(line)
+        assert kernel.conversation.opened is not opened
 
 
 def test_export_writes_a_file_and_never_over_one(kernel: Kernel, tmp_path: Path) -> None:
