@@ -21,11 +21,12 @@ from ..workspace.git import Repository, repository_of
 from ..workspace.paths import shown
 from ..workspace.processes import Captured, Processes
 from ..workspace.project import Project
-from ..workspace.safe_git import LISTING, SafeGit, pathspec, unheld
+from ..workspace.safe_git import LISTING, MEMORY, SafeGit, pathspec, unheld
 from ..workspace.threads import in_thread
 from .base import P, Tool, ToolContext, ToolResult, bounded, named, printable
 
 DEADLINE = 20.0  # seconds for all that one call asks of git
+SETTINGS_DEADLINE = 3.0  # for its settings among them, which are a few files
 BYTES = 5_000_000  # of what one command prints
 # A ref by name, hash or place (HEAD~2, main@{1}); a colon would name a file of any folder.
 _REF = re.compile(r"(?![-^])[^\x00-\x20\x7f:?*\[\\]{1,250}")
@@ -37,6 +38,11 @@ _KNOWN = (
         re.compile(rb"dubious ownership|unsafe repository"),
         "git takes no repository that another user owns; let the person run "
         "`git config --global --add safe.directory {top}`.",
+    ),
+    (
+        re.compile(rb"fatal: Out of memory"),
+        f"git needs over {MEMORY // 1_000_000} GB of memory for this; ask for less, or let the "
+        "person look for a file without an end.",
     ),
     (
         re.compile(rb"bad (?:numeric |boolean )?config"),
@@ -62,14 +68,21 @@ class Git:
 
     async def capture(self, *arguments: str, limit: int = BYTES) -> Captured:
         """Raises `ToolFailed` where git does not end in time."""
+        left = max(0.0, self.until - time.monotonic())
+        seconds = min(left, SETTINGS_DEADLINE) if arguments == LISTING else left
         running = self.processes.capture(
             self.safe.command(*arguments),
             cwd=self.safe.top,
             environment=self.safe.environment,
-            timeout=max(0.0, self.until - time.monotonic()),
+            timeout=seconds,
             limit=limit,
         )
         done = await unheld(running, self.safe.top)
+        if done.timed_out and seconds < left:
+            raise ToolFailed(
+                "git did not get through its settings and was ended; let the person look whether "
+                f"{self.safe.top / '.git/config'} includes a pipe or a device."
+            )
         if done.timed_out:
             raise ToolFailed(
                 f"git {arguments[0]} was not done in time and was ended; ask for less: one path, "
@@ -247,6 +260,7 @@ def _repository(project: Project) -> Repository:
             f"{project.root} is in no git repository; use the file tools, or let the person run "
             "`git init`."
         )
-    if fault := repository.fault(project.root, *project.allowed) or repository.borrowing():
+    fault = repository.fault(project.root, *project.allowed)
+    if fault := fault or repository.borrowing() or repository.oddity():
         raise ToolFailed(f"git is not run here: {printable(fault)}; let the person look at it.")
     return repository

@@ -6,6 +6,7 @@ A repository may be hostile: nothing that its config names is run, and nothing h
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -18,13 +19,16 @@ from .safe_git import LISTING, SafeGit, pathspec
 DEADLINE = 0.15  # seconds
 FILES = 40
 CONSIDERED = 2_000  # changed files whose times are looked at
-# What git reads of a repository's own files before anything else.
+# What git reads of a repository's own files before anything else; of all others `oddity` tells.
 _FOLDERS_READ = ("objects", "refs")
 _FILES_READ = (
     *("HEAD", "config", "config.worktree", "index", "packed-refs", "shallow"),
     *("info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout"),
     "objects/info/alternates",
 )
+# Folders of a git folder, and of one of a submodule in it, that are not read here: what is in them
+# may be anything.
+_UNREAD = frozenset({"annex", "hooks", "lfs", "rr-cache", "svn"})
 _STATUS = (
     "status",
     "--porcelain=v1",
@@ -62,7 +66,8 @@ class Repository:
             return f"{own} leads on to another git folder"
         files = [folder / name for folder in (own, common) for name in _FILES_READ]
         folders = [common / name for name in _FOLDERS_READ]
-        for path in filter(os.path.lexists, (*files, *folders, top / ".mailmap")):
+        named = (top / ".mailmap", top / ".gitmodules")
+        for path in filter(os.path.lexists, (*files, *folders, *named)):
             real = path.resolve()
             right = real.is_dir() if path in folders else real.is_file()
             if not right or not _inside(real, own, common, top):
@@ -78,8 +83,23 @@ class Repository:
                 f"{borrowed} has it read another repository, until `git repack -a -d` has made "
                 "this one whole and that file is removed"
             )
-        linked = next(_links_below(objects), "")
+        linked = next((each.path for each in _odd_below(objects) if each.is_symlink()), "")
         return f"{linked} is a link, which may lead to another repository" if linked else ""
+
+    def oddity(self) -> str:
+        """Which file that git may read would hold it for ever, or is none of this repository; empty
+        where all are plain. As long a look as `borrowing`."""
+        homes = (self.own.resolve(), self.common.resolve(), self.top.resolve())
+        for home in dict.fromkeys(homes[:2]):
+            for path in (Path(each.path) for each in _odd_below(home)):
+                first, *others = path.relative_to(home).parts
+                if first in _UNREAD or (first == "modules" and not _UNREAD.isdisjoint(others)):
+                    continue
+                real = Path(os.path.realpath(path))
+                # A link to nothing is a lock of Emacs, or a HEAD before the first commit.
+                if real.exists() and not (real.is_file() and _inside(real, *homes)):
+                    return f"{path} is a pipe, a device or a link to elsewhere"
+        return ""
 
     def _is_named_by(self, own: Path) -> bool:
         """As a further work tree is, in the git folder that it has."""
@@ -203,13 +223,18 @@ def _newest(folder: bytes, names: list[bytes]) -> list[bytes]:
     return sorted(names, key=time_of, reverse=True)[:FILES]
 
 
-def _links_below(folder: Path | str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
+def _odd_below(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+    """Links, pipes and devices; a socket, which git's own watcher has, cannot be opened."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for each in entries:
-            if each.is_symlink():
-                yield each.path
-            elif each.is_dir(follow_symlinks=False):
-                yield from _links_below(each.path)
+            if each.is_dir(follow_symlinks=False):
+                yield from _odd_below(each.path)
+            elif not (each.is_file(follow_symlinks=False) or _is_socket(each)):
+                yield each
+
+
+def _is_socket(entry: os.DirEntry[str]) -> bool:
+    return stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)
 
 
 def _first_line(path: Path) -> str:

@@ -45,10 +45,14 @@ _SETTINGS = (
 )
 # Tells which settings there are, for `SafeGit.knowing`.
 LISTING = ("config", "--null", "--show-scope", "--name-only", "--list")
-# Files of any folder that git reads, for ever where one is a pipe. A git that takes so many seconds
+# Files of any folder that git reads, beside those of submodules, for ever where one is a pipe. A git that takes so many seconds
 # may be held by one: most are done before, and need no look.
 _READ_ANYWHERE = frozenset({".gitattributes", ".gitignore"})
 PATIENCE = 1.0
+# kB of data that one git may hold, so that a file without an end fills no machine. The files of a
+# repository that it maps do not count.
+MEMORY = 2_000_000
+_LIMITED = ("/bin/sh", "-c", f'ulimit -d {MEMORY} 2>/dev/null; exec "$@"', "git")
 # For whatever compares contents.
 DIFF_FLAGS = (
     "--no-ext-diff",
@@ -84,7 +88,8 @@ class SafeGit:
 
     def command(self, *arguments: str) -> list[str]:
         settings = (part for each in self.settings for part in ("-c", each))
-        return [self.program, "--no-optional-locks", "--no-pager", *settings, *arguments]
+        git = [self.program, "--no-optional-locks", "--no-pager", *settings, *arguments]
+        return git if os.name == "nt" else [*_LIMITED, *git]
 
     def knowing(self, listed: bytes) -> SafeGit:
         """This, with what the settings name (as `LISTING` tells) set aside.
@@ -96,8 +101,9 @@ class SafeGit:
         environment, settings = dict(self.environment), [*self.settings, *_without_filters(keys)]
         if "core.worktree" in keys:  # a submodule's; but it may name any folder
             environment["GIT_WORK_TREE"] = str(self.top)
-        if keys.get("core.attributesfile") in ("local", "worktree"):
-            settings.append(f"core.attributesFile={os.devnull}")
+        for key in ("core.attributesFile", "core.excludesFile"):  # any file, or a pipe
+            if keys.get(key.lower()) in ("local", "worktree"):
+                settings.append(f"{key}={os.devnull}")
         return replace(self, environment=environment, settings=tuple(settings))
 
 
@@ -124,10 +130,14 @@ async def unheld(running: Coroutine[Any, Any, Captured], top: Path) -> Captured:
 
 
 def _pipe_below(top: Path) -> str:
+    own = str(top / ".git")
     for folder, folders, files in os.walk(top):
-        if ".git" in folders:
-            folders.remove(".git")
-        for name in _READ_ANYWHERE.intersection(files):
+        if folder == own:  # it was looked at before
+            folders.clear()
+            continue
+        # Of a submodule git reads where it stands.
+        is_git = ".git" in folder.split(os.sep)
+        for name in files if is_git else _READ_ANYWHERE.intersection(files):
             path = os.path.join(folder, name)  # noqa: PTH118
             if os.path.lexists(path) and stat.S_ISFIFO(os.lstat(path).st_mode):
                 return path

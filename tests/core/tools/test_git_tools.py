@@ -676,6 +676,71 @@ def test_a_pipe_in_place_of_a_file_holds_nothing_up(root: Path, name: str) -> No
 
 
 @posix
+def test_a_pipe_in_a_submodule_holds_a_call_up_for_a_moment_only(root: Path) -> None:
+    inner = root / "inner"
+    git(root, "init", "-q", "-b", "main", inner)
+    git(inner, "commit", "-q", "--allow-empty", "-m", "x")
+    commit(root, "Add it")
+    (inner / ".git/refs/heads/main").unlink()
+    os.mkfifo(inner / ".git/refs/heads/main")
+    sentence = refused(root, GitStatus())
+    pipe = str(inner / ".git/refs/heads/main")
+    assert sentence.startswith(f"git cannot get past {pipe!r}, which is a pipe; let the person")
+
+
+READ_SOMETIMES = (
+    *("MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge/head-name", "refs/heads/x", "refs/tags/x"),
+    *("objects/info/commit-graph", "objects/pack/multi-pack-index", "modules/m/HEAD", "logs/HEAD"),
+)
+
+
+@posix
+@pytest.mark.parametrize("name", READ_SOMETIMES)
+@pytest.mark.parametrize("device", [False, True])
+def test_what_has_no_end_in_the_git_folder_is_not_read(root: Path, name: str, device: bool) -> None:
+    path = root / ".git" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if device:
+        path.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(path)
+    for tool, arguments in called(root):
+        sentence = refused(root, tool, **arguments)
+        assert sentence.startswith(f"git is not run here: {path} is a "), tool.name
+
+
+@posix
+def test_what_git_does_not_read_in_its_folder_may_be_anything(root: Path) -> None:
+    (root / ".git/hooks/pre-commit").symlink_to("/dev/zero")
+    (root / ".git/modules/m/hooks").mkdir(parents=True)
+    os.mkfifo(root / ".git/modules/m/hooks/pre-push")
+    (root / ".git/.#COMMIT_EDITMSG").symlink_to("ada@host.7:1")  # Emacs has it open
+    (root / ".git/loop").symlink_to("loop")
+    (root / ".git/refs/heads/old").symlink_to("main")  # as git made them once
+    for tool, arguments in called(root):
+        text(root, tool, **arguments)
+
+
+@posix
+def test_settings_that_hold_git_up_are_told_as_such(root: Path) -> None:
+    os.mkfifo(root.parent / "pipe")
+    git(root, "config", "include.path", root.parent / "pipe")
+    began = time.monotonic()
+    sentence = refused(root, GitLog())
+    assert sentence.startswith("git did not get through its settings and was ended; let the person")
+    assert time.monotonic() - began < 10
+
+
+@posix
+def test_a_repository_does_not_say_which_file_tells_what_is_ignored(root: Path) -> None:
+    os.mkfifo(root.parent / "pipe")
+    git(root, "config", "core.excludesFile", root.parent / "pipe")
+    (root / "new").touch()
+    assert text(root, GitStatus()) == "On branch main.\nUntracked:\n  new"
+
+
+@posix
 @pytest.mark.parametrize("folder", [".", "sub", "sub/new"])
 @pytest.mark.parametrize(
     ("name", "tool"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shiro_jupyter.core.workspace.git import git_state
-from shiro_jupyter.core.workspace.safe_git import SafeGit, pathspec
+from shiro_jupyter.core.workspace.safe_git import MEMORY, SafeGit, pathspec
 from tests.support.hostile_git import CHANGED, MANNERS, PIPES, PROGRAMS, git, hostile
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the helpers are shell scripts")
@@ -49,6 +49,18 @@ def test_the_state_of_a_hostile_repository_is_told_and_nothing_run(tmp_path: Pat
     assert state.branch == "main"
     assert set(state.files) == {*CHANGED, ".gitattributes"}
     assert not made.ran
+
+
+@posix
+def test_git_may_hold_so_much_memory(tmp_path: Path) -> None:
+    fake = tmp_path / "fake"
+    fake.write_text('#!/bin/sh\nulimit -d\necho "$@"\n')
+    fake.chmod(0o755)
+    safe = SafeGit.at(tmp_path, os.environ, str(fake))
+    assert safe
+    done = subprocess.run(safe.command("log", "a b"), capture_output=True, text=True, check=True)
+    limit, given = done.stdout.splitlines()
+    assert int(limit) == MEMORY and given.endswith(" log a b")
 
 
 def test_git_gets_little_of_the_environment(tmp_path: Path) -> None:
