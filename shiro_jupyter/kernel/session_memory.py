@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core.context.quoting import quoted
+from ..core.context.sources import memory_of
 from ..core.errors import StorageError
 from ..core.memory.block import TAINT, shown
 from ..core.memory.found import Found
@@ -87,12 +88,17 @@ class SessionMemory:
 
     def begin(self, session: Session, prompt: str, *, on: bool) -> str:
         """The block that every request of the session carries, empty where memory is not `on`. One
-        that is resumed goes on with what it carried, and is told what changed."""
+        that is resumed goes on with what it carried, and is told what changed; unless memory was
+        switched since, which makes its system text anew."""
         self.notes, self._session = self._notes(session), session
         self._on, self._recalled = on, {}
         self._notices = self._about_notes()
         self._begun_here.add(session.id)
+        if on != bool(session.begun or memory_of(session.system)):
+            session.set_system("")
         if not on:
+            if session.begun:
+                session.set_memories("", ())
             return ""
         if session.system:
             self._begun = session.begun

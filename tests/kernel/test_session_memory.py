@@ -126,6 +126,45 @@ def test_nothing_is_told_where_memory_is_off_or_the_file_broken(
     assert remembered.later() == ""
 
 
+def resumed(session: Session) -> Session:
+    """As its file holds it: what each of these set was recorded last."""
+    kept = {name: getattr(session, name) for name in ("id", "system", "begun", "memories")}
+    return Session(**kept)
+
+
+def test_a_resume_with_memory_off_carries_none_and_one_with_it_on_carries_it_again(
+    memory: Memory, remembered: SessionMemory
+) -> None:
+    memory.remember("prices are net")
+    session = Session()
+    block = remembered.begin(session, "", on=True)
+    session.set_system(f"Work.\n\n{block}")
+    session = resumed(session)
+    assert remembered.begin(session, "", on=True) == "" and session.system.endswith(block)
+    assert remembered.begin(session, "", on=False) == ""
+    assert (session.system, session.begun, session.memories) == ("", "", ())
+    session.set_system("Work.")
+    session = resumed(session)
+    assert remembered.begin(session, "", on=False) == "" and session.system == "Work."
+    memory.forget("prices are net")
+    memory.remember("we use uv")
+    assert remembered.later() == "", "of memories that the session does not carry nothing is told"
+    again = remembered.begin(session, "", on=True)
+    assert session.system == "" and "we use uv" in again and "prices are net" not in again
+    assert remembered.later() == ""
+    memory.forget("we use uv")
+    assert lines(remembered) == [WITHDRAWN, "- we use uv"]
+
+
+def test_a_block_of_before_blocks_were_recorded_is_not_carried_with_memory_off(
+    memory: Memory, remembered: SessionMemory
+) -> None:
+    memory.remember("prices are net")
+    session = Session(system=f"Work.\n\n{remembered.begin(Session(), '', on=True)}")
+    remembered.begin(session, "", on=False)
+    assert session.system == ""
+
+
 def planted(memory: Memory, session: str) -> str:
     path = memory.project.notes_dir / "2026-11-30-planted-deadbeef.md"
     path.parent.mkdir(parents=True)
