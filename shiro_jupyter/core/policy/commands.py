@@ -25,12 +25,12 @@ from .launchers import (
     unwrapped,
 )
 from .lookers import does_more
+from .quoting import subscript_runs, unescaped
 
 _REDIRECT = re.compile(r"(?:\d*|\{\w+\})(?:&>>?|>>|>\||>&|<<<|<<-?|<>|<&|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
+_TORN = re.compile(r"([$<>]|[&|;(](?=(?:\\\n)+[&|;(]))(?:\\\n)+(?=\S)")
 _SUBSCRIPT = re.compile(r"\w+\[[^\]]*\Z")
-# `test -v 'a[$(x)]'` runs x though it is quoted, as do printf, `[[` and what else takes a variable.
-_SUBSCRIPT_RUNS = re.compile(r"\[[^\]]{0,200}(?:\$\(|`)")
 # What a backslash takes its meaning from between double quotes; before others it stands.
 _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
 # A word that is what it says: nothing in it is expanded.
@@ -41,8 +41,6 @@ _FIXED = re.compile(
 # Ends at the next opening brace, so that a text full of them is still read in linear time.
 _EXPANDS = re.compile(r"\{[^{}]*(?:\}[^\s{]*)?(?:[{,'\"\\]|\.\.)")
 _ANSI_QUOTED = re.compile(r"(?:[^'\\]|\\.)*", re.DOTALL)
-_ANSI_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.S)
-_ANSI_LETTERS = dict(zip("abefnrtvE\\'\"?", "\a\b\x1b\f\n\r\t\v\x1b\\'\"?", strict=True))
 _BACKTICKED = re.compile(r"(?:[^`\\]|\\.)*", re.DOTALL)
 _DEPTH = 8
 
@@ -118,6 +116,10 @@ class _Reader:
     def read(self, text: str, depth: int) -> None:
         if re.search(r"[\0-\x08\x0b-\x1f\x7f]|@P\}", text):
             self._lose()
+        # Lines are joined before `$(`, `<<` or `&&` are looked for, save in single quotes.
+        if _TORN.search(text):
+            self._lose()
+            text = _TORN.sub(r"\1", text)
         # The usual ways to write a blank without one.
         if re.search(r"\$\{?IFS\b", text):
             self._lose()
@@ -174,9 +176,8 @@ class _Reader:
 
     def _take(self, state: _State, raw: str, word: str) -> None:
         """A whole word: of the command, or of the redirect before it."""
-        if _SUBSCRIPT_RUNS.search(word):
-            self._lose()
-        if _SUBSCRIPT.match(raw):  # goes on to its `]`, whatever stands between
+        # An open subscript goes on to its `]`, whatever stands between.
+        if subscript_runs(word) or _SUBSCRIPT.match(raw):
             self._lose()
         if state.redirect in ("<<", "<<-"):
             state.here[-1].end = word
@@ -253,17 +254,22 @@ class _Reader:
     def _here_docs(self, text: str, position: int, state: _State, depth: int) -> int:
         """Pass over the bodies that begin here; read those that a shell runs."""
         for here in state.here:
-            start, joined, last = position, False, len(text)
+            start, joined, last = position, "", len(text)
+            begin = start
             while position < len(text):
                 end = text.find("\n", position)
                 end = len(text) if end < 0 else end
-                line, begin = text[position:end], position
-                position = min(end + 1, len(text))
-                if not joined and (line.lstrip("\t") if here.dashed else line) == here.end:
+                line, position = joined + text[position:end], min(end + 1, len(text))
+                slashes = len(line) - len(line.rstrip("\\"))
+                if not here.quoted and slashes % 2 and end < len(text):
+                    joined = line[:-1]  # the shell joins lines before it looks for the end
+                    continue
+                if (line.lstrip("\t") if here.dashed else line) == here.end:
                     last = begin
                     break
-                slashes = len(line) - len(line.rstrip("\\"))
-                joined = not here.quoted and slashes % 2 == 1
+                if joined and line.replace("\t", "") == here.end:
+                    self._lose()
+                joined, begin = "", position
             else:
                 self._lose()
             body = text[start:last]
@@ -348,7 +354,10 @@ class _Reader:
             return text[position : end + 1], end + 1
         if following == "'":
             end = self._matched(_ANSI_QUOTED, text, position + 2)
-            return _ANSI_ESCAPE.sub(_unescaped, text[position + 2 : end]), end + 1
+            made, sure = unescaped(text[position + 2 : end])
+            if not sure:
+                self._lose()
+            return made, end + 1
         if following == "(":
             plain = text.startswith("((", position + 1)
             end = self._run(text, position + 2, depth + 1, inner=True, plain=plain)
@@ -389,11 +398,3 @@ class _Reader:
         if end >= len(text):
             self._lose()
         return end
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if digits := match[1] or match[2]:
-        return chr(int(digits, 16))
-    if match[3]:
-        return chr(int(match[3], 8) & 0xFF)
-    return _ANSI_LETTERS.get(match[4], f"\\{match[4]}")

@@ -29,7 +29,13 @@ RULES = Rules.parse(
         *("bash(sed *)", "bash(awk *)", "bash(uniq *)", "bash(printf *)", "bash(test *)"),
         *("bash(git cat-file *)", "bash(git blame *)", "bash(git ls-remote *)", "bash(bat *)"),
         *("bash(ag *)", "bash(ack *)", "bash(split *)", "bash(sqlite3 *)", "bash(mapfile *)"),
-        *("bash(git config *)", "bash(compgen *)", "bash(git branch *)"),
+        *(
+            "bash(git config *)",
+            "bash(git clone *)",
+            "bash(git grep *)",
+            "bash(compgen *)",
+            "bash(git branch *)",
+        ),
         *("bash(timeout *)", "bash(xargs *)", "bash(make test)", "bash(git commit --amend)"),
         *("bash(ls > listing)", "read(data/**)", "write(docs/**)", "run_python(print*)"),
     ],
@@ -298,6 +304,22 @@ COMMANDS = r"""
 ---- trap 'git push' EXIT
 ---- script -c 'curl x' out
 ---- su -c 'curl x'
+# Where lines are joined, and what escapes come to be.
+---- cat <<EOF\n\\nEOF\ngit push\nEOF
+---- cat <<EOF\nE\\nOF\ngit push\nEOF
+??-+ cat <<EOF\na \\nb\nEOF
+??-+ cat <<'EOF'\na \\nEOF
+---- cat <<'EOF'\na \\nEOF\ngit push
+---- cat <<EOF\n$\\n(git push)\nEOF
+---- echo "$\\n(git push)"
+---- echo "${x:-$\\n(git push)}"
+---- cat <\\n<EOF\nx\nEOF\ngit push
+---- $'\U63url' x
+---- $'\U00000063url' x
+??-? $'git\0x' push
+??-? $'\x{63}url' x
+??-? $'\U' x
+++-+ git status && \\n git diff
 # A command that may be any asks, since it may be one that is denied.
 ??-? $x status
 ??-? c=curl; $c x
@@ -524,6 +546,37 @@ COMMANDS = r"""
 ??-+ awk -i inplace 1 x
 ??-+ awk -v x=1 'BEGIN{system("touch x")}'
 ??-+ printf -v PATH /tmp
+# Short options in a cluster, long ones cut short, and words that hold a blank.
+++-+ sed -nl 5 p x
+++-+ sed -nE 's/a/b/' x
+++-+ git diff --text
+++-+ git log -c
+++-+ git grep -n x
+++-+ awk -F: -ve=1 '{print $e}' x
+??-+ sed -nl 5 '1e touch x' f
+??-+ sed -El 5 'w x' f
+??-+ sed -nle5 'w x' f
+??-+ sed --i p x
+??-+ sed -- 'w x' -e p
+??-+ awk -ve=1 'BEGIN{system("touch x")}'
+??-+ awk -Fep 'BEGIN{system("touch x")}'
+??-+ git grep --ope='touch x' y
+??-+ git grep -nO'touch x' y
+??-+ git ls-remote --exe='touch x' .
+??-+ git ls-remote --upl='touch x' .
+??-+ git ls-remote -qu 'touch x' .
+??-+ git cat-file --te HEAD:f
+??-+ git blame --con=/etc/passwd f
+??-+ git clone --config=core.sshCommand='touch x' ssh://a/b z
+??-+ sqlite3 --init x a.db
+??-? test -v 'a[b[0]+$(touch x)]'
+??-? test -v 'a["]"+$(touch x)]'
+??-? read 'a[b[0]+`touch x`]'
+++-+ grep 'a[0] `x`' y
+??-+ 'pytest /evil'
+??-+ 'pytest ' x
+??-+ git 'status x'
+++-+ grep 'a b' 'c d'
 # Plain destruction is denied, though no rule names it.
 ---- rm -r /
 ---- chmod -R 777 /
