@@ -11,14 +11,14 @@ import json
 import os
 import re
 import signal
-import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .paths import OPEN_PLAIN
+from .paths import Within
 from .text import decode
 
 SECONDS = 3.0  # of our own work in one file
@@ -42,7 +42,7 @@ def main(request: str) -> None:
     head, *names = Path(request).read_bytes().split(b"\0")
     asked = json.loads(head)
     pattern = re.compile(asked["pattern"], asked["flags"])
-    for row in rows(Path.cwd(), names, pattern, asked["limit"], _start_clock):
+    for row in rows(Path(asked["root"]), names, pattern, asked["limit"], _start_clock):
         sys.stdout.write(json.dumps(row) + "\n")
 
 
@@ -70,6 +70,8 @@ def rows(
                 return
     except TooSlow:
         yield [name]
+    finally:
+        reader.close()
 
 
 def _hits(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -94,11 +96,10 @@ def cut(line: str, start: int) -> str:
 
 
 class Reader:
-    """Opens regular files below a folder, through no link."""
+    """Reads regular files below a resolved folder, through no link."""
 
     def __init__(self, root: Path) -> None:
-        self._root = os.fsencode(root.resolve())
-        self._folders: dict[bytes, bool] = {}
+        self._files = Within(root)
 
     def read(self, name: bytes) -> tuple[str, str]:
         """The text of a file, and what is to be said of it."""
@@ -114,18 +115,12 @@ class Reader:
         return text.text, text.note
 
     def _bytes(self, name: bytes) -> bytes:
-        path = self._root + b"/" + name
-        folder = path[: path.rfind(b"/")]
-        if folder not in self._folders:
-            self._folders[folder] = os.fsencode(Path(os.fsdecode(folder)).resolve()) == folder
-        if not self._folders[folder]:
-            return b""
-        try:
-            with os.fdopen(os.open(path, OPEN_PLAIN), "rb") as file:
-                is_plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-                return file.read(BYTES) if is_plain else b""
-        except OSError:
-            return b""
+        with suppress(OSError), self._files.open(name) or nullcontext() as file:
+            return file.read(BYTES) if file else b""
+        return b""
+
+    def close(self) -> None:
+        self._files.close()
 
 
 def _start_clock() -> None:

@@ -22,6 +22,15 @@ OPEN_PLAIN = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+# How to open a folder that is only gone through.
+_FOLDER = (
+    getattr(os, "O_PATH", os.O_RDONLY)
+    | getattr(os, "O_DIRECTORY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+)
+# Parts that no name below a folder has.
+_OUT = frozenset({b"", b".", b".."})
 
 
 def resolve(project: Project, given: str) -> Path:
@@ -108,6 +117,60 @@ def _opened(project: Project, path: Path, name: str) -> BinaryIO | None:
         raise
     os.close(handle)
     return None
+
+
+class Within:
+    """Opens regular files below a resolved folder, through no link, and nothing else whatever is
+    moved or linked meanwhile: each folder on the way is opened in the one before."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folder = b""
+        self._handle = -1
+
+    def open(self, name: bytes) -> BinaryIO | None:
+        """By its path from the folder, with `/`; None where no such file is there."""
+        *folders, file = name.split(b"/")
+        if not _OUT.isdisjoint((*folders, file)):
+            return None
+        try:
+            handle = self._opened(b"/".join(folders), os.fsdecode(file))
+        except OSError:
+            return None
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            return os.fdopen(handle, "rb")
+        os.close(handle)
+        return None
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._handle = -1
+
+    def _opened(self, folder: bytes, file: str) -> int:
+        path = self._root / os.fsdecode(folder)
+        if os.open not in os.supports_dir_fd:
+            if path.resolve() != path:
+                raise OSError(f"{path} is a link")
+            return os.open(path / file, OPEN_PLAIN)
+        if folder != self._folder or self._handle < 0:
+            self.close()
+            self._folder, self._handle = folder, _folder_handle(path)
+        return os.open(file, OPEN_PLAIN, dir_fd=self._handle)
+
+
+def _folder_handle(path: Path) -> int:
+    """An absolute path opened as a folder, through no link."""
+    handle = os.open(path.anchor, _FOLDER)
+    try:
+        for part in path.parts[1:]:
+            inner = os.open(part, _FOLDER, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def shown(project: Project, path: Path) -> str:

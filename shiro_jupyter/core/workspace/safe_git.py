@@ -45,8 +45,8 @@ _SETTINGS = (
 )
 # Tells which settings there are, for `SafeGit.knowing`.
 LISTING = ("config", "--null", "--show-scope", "--name-only", "--list")
-# Files of any folder that git reads, beside those of submodules, for ever where one is a pipe. A git that takes so many seconds
-# may be held by one: most are done before, and need no look.
+# Files of any folder that git reads, beside a submodule's own, for ever where one is a pipe. A git
+# that takes so many seconds may be held by one: most are done before, and need no look.
 _READ_ANYWHERE = frozenset({".gitattributes", ".gitignore"})
 PATIENCE = 1.0
 # kB of data that one git may hold, so that a file without an end fills no machine. The files of a
@@ -136,7 +136,7 @@ def _pipe_below(top: Path) -> str:
             folders.clear()
             continue
         # Of a submodule git reads where it stands.
-        is_git = ".git" in folder.split(os.sep)
+        is_git = ".git" in Path(folder).parts
         for name in files if is_git else _READ_ANYWHERE.intersection(files):
             path = os.path.join(folder, name)  # noqa: PTH118
             if os.path.lexists(path) and stat.S_ISFIFO(os.lstat(path).st_mode):

@@ -142,7 +142,7 @@ async def search_files(
 async def _rows_of_child(
     query: Query, start: Path, names: Sequence[bytes], room: int, processes: Processes
 ) -> list[matching.Row]:
-    head = {"pattern": query.pattern, "flags": query.flags, "limit": room}
+    head = {"pattern": query.pattern, "flags": query.flags, "limit": room, "root": str(start)}
     with tempfile.NamedTemporaryFile(prefix="shiro-grep-") as request:
         request.write(b"\0".join([json.dumps(head).encode(), *names]))
         request.flush()

@@ -22,10 +22,10 @@ def run(
     limit: int = 10,
     flags: int = 0,
 ) -> list[Any]:
-    head = json.dumps({"pattern": pattern, "flags": flags, "limit": limit}).encode()
+    asked = {"pattern": pattern, "flags": flags, "limit": limit, "root": str(folder)}
+    head = json.dumps(asked).encode()
     request = folder.parent / "request"
     request.write_bytes(b"\0".join([head, *map(os.fsencode, names)]))
-    os.chdir(folder)
     main(str(request))
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
@@ -107,6 +107,26 @@ def test_nothing_is_read_through_a_link_or_beside_the_folder(
     names = ["file", "folder/secret", "../outside/secret", "pipe", "missing", ".", "a\n"]
     assert run(folder, names, "word", capsys) == []
     assert Reader(folder).read(b"folder/secret")[0] == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are opened in one another there only")
+def test_a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for inside, text in ((folder / "d", "inside"), (tmp_path / "out", "OUTSIDE")):
+        inside.mkdir()
+        for name in ("a", "b"):
+            (inside / name).write_text(text)
+    reader = Reader(folder)
+    assert reader.read(b"d/a")[0] == "inside"
+    (folder / "d").rename(folder / "e")
+    (folder / "d").symlink_to(tmp_path / "out")
+    assert reader.read(b"d/b")[0] == "inside"
+    reader.close()
+    assert [Reader(folder).read(name)[0] for name in (b"d/b", b"e/b")] == ["", "inside"]
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "out")
+    assert run(folder, ["a"], "OUTSIDE", capsys) == []
 
 
 def test_names_that_are_no_text_come_through(
