@@ -24,8 +24,9 @@ INSIDE = "what it holds was changed since"
 BEYOND = "it was changed in place, which cannot be put back"
 EARLIER = "something else changed it during the turn: what the turn did to it before that stays"
 
-# IPython's own.
-_THEIRS = re.compile(r"_+|_i+|_i?\d+|_[iod]h|_exit_code|In|Out|get_ipython|exit|quit|open")
+# What IPython itself binds anew with each cell, and what it fills.
+_BOUND_BY_IPYTHON = re.compile(r"_+|_i+|_i?\d+|_exit_code")
+_FILLED_BY_IPYTHON = re.compile(r"In|Out|_[iod]h")
 _WORD = re.compile(r"\w+")
 
 State = Literal["restored", "removed", "kept"]
@@ -164,7 +165,8 @@ class NamesUndo:
     def _watch(self, turn: Turn | None, code: str) -> Iterator[None]:
         before = self._ours()
         words = set(_WORD.findall(code))
-        held = {name: (before[name], contents(before[name])) for name in words & before.keys()}
+        looked_into = [n for n in words & before.keys() if not _FILLED_BY_IPYTHON.fullmatch(n)]
+        held = {name: (before[name], contents(before[name])) for name in looked_into}
         try:
             yield
         finally:
@@ -195,7 +197,9 @@ class NamesUndo:
 
     def _ours(self) -> dict[str, Any]:
         copy = self._namespace.copy()
-        return {k: v for k, v in copy.items() if type(k) is str and not _THEIRS.fullmatch(k)}
+        return {
+            k: v for k, v in copy.items() if type(k) is str and not _BOUND_BY_IPYTHON.fullmatch(k)
+        }
 
     def _forget(self) -> None:
         """Hold no more than the bound, the newest turns first."""

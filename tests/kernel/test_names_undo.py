@@ -146,13 +146,24 @@ def test_code_that_fails_is_undone_too() -> None:
     assert bench.names == {"x": 1}
 
 
-def test_names_of_ipython_and_code_outside_any_turn_are_left_alone() -> None:
+def test_what_ipython_binds_and_fills_and_code_outside_any_turn_are_left_alone() -> None:
     bench = Bench(_=1, In=[], Out={}, _oh={}, _i="", _3=3)
-    bench.run("_ = 2; __ = 3; In = [1]; Out = {1: 2}; _i = 'x'; _3 = 4; _i4 = ''; _private = 1")
-    assert bench.undone() == {"_private": ("removed", "")}
+    bench.run(
+        "_ = 2; __ = 3; In.append(1); Out[1] = _oh[1] = 2; _i = 'x'; _3 = 4; _i4 = ''; _a = 1"
+    )
+    assert bench.undone() == {"_a": ("removed", "")} and bench.names["In"] == [1]
     bench.turn = None
     bench.run("x = 1")
     assert bench.undo.turns("s") == [] and bench.names["x"] == 1
+
+
+def test_what_ipython_binds_once_is_put_back() -> None:
+    names = ("open", "exit", "quit", "get_ipython", "In", "Out")
+    theirs: dict[str, Any] = {name: [name] for name in names}
+    bench = Bench(**theirs)
+    bench.run("open = exit = In = 5; quit = lambda: 1; del get_ipython; Out = {}")
+    assert bench.undone() == dict.fromkeys(names, ("restored", ""))
+    assert all(bench.names[name] is theirs[name] for name in names)
 
 
 def test_no_more_is_held_than_the_bound_and_the_newest_first(
