@@ -7,16 +7,18 @@ frame is a shallow copy, which under copy-on-write costs nothing until one of th
 from __future__ import annotations
 
 import sys
+import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from .frames import TABLE_ERRORS
 
 HELD = 256_000_000  # bytes, by an estimate, of all that is held for an undo
 ITEMS = 100_000  # of a list, dict or set
 ARRAY = 1_000_000  # bytes of an array, which has to be copied
+SUMMED = 32_000_000  # bytes of one of which a checksum is taken
 SAMPLE, DEPTH = 20, 2  # items of a container that its size is estimated from, and how deep
 
 
@@ -24,7 +26,13 @@ SAMPLE, DEPTH = 20, 2  # items of a container that its size is estimated from, a
 class Contents(ABC):
     """What an object held at one time: `kept` is a copy of it."""
 
+    restores: ClassVar[bool] = True  # whether `put_back` can do anything
     kept: Any
+
+    @property
+    def sure(self) -> bool:
+        """Whether every change is seen."""
+        return True
 
     @abstractmethod
     def are_of(self, value: Any) -> bool:
@@ -91,6 +99,8 @@ class _Pandas(Contents):
             return False
         if value.ndim == 1 and value.name != self.kept.name:
             return False
+        if not _Items(self.kept.attrs).are_of(value.attrs):
+            return False
         return _places(value) == _places(self.kept)
 
     def beyond(self, value: Any) -> int:
@@ -110,11 +120,25 @@ class _Pandas(Contents):
 class _Outline(Contents):
     """Of what is too large to keep: enough to see some changes, and to put back none."""
 
+    restores: ClassVar[bool] = False
+
+    @property
+    def sure(self) -> bool:
+        return False
+
     def are_of(self, value: Any) -> bool:
         return bool(_outline(value) == self.kept)
 
     def are(self, other: Contents) -> bool:
         return self == other
+
+
+class _Checksum(_Outline):
+    """Of an array: enough to see any change, and to put back none."""
+
+    @property
+    def sure(self) -> bool:
+        return True
 
 
 def contents(value: object) -> Contents | None:
@@ -134,12 +158,20 @@ def _contents(value: object) -> Contents | None:
     if _is(value, "numpy", "ndarray"):
         array: Any = value
         copied = array.nbytes <= ARRAY and not array.dtype.hasobject
-        return _Array(array.copy()) if copied else None
+        if copied:
+            return _Array(array.copy())
+        return (_Checksum if array.nbytes <= SUMMED else _Outline)(_outline(value))
     if _is_pandas(value):
         frame: Any = value
         kept = _copies_on_write() and _places(frame) is not None and size_of(frame) <= HELD
-        return _Pandas(frame.copy(deep=False)) if kept else _Outline(_outline(value))
+        return _pandas(frame) if kept else _Outline(_outline(value))
     return None
+
+
+def _pandas(frame: Any) -> _Pandas:
+    copy = frame.copy(deep=False)
+    copy.attrs = frame.attrs  # the same values, not pandas' copies of them
+    return _Pandas(copy)
 
 
 def size_of(value: Any, depth: int = DEPTH) -> int:
@@ -215,4 +247,7 @@ def _place(values: Any) -> object:
 def _outline(value: Any) -> tuple[Any, ...]:
     if _is_pandas(value):
         return tuple((len(axis), id(axis)) for axis in value.axes)
+    if _is(value, "numpy", "ndarray"):
+        summed = value.nbytes <= SUMMED
+        return value.shape, str(value.dtype), zlib.crc32(value.tobytes()) if summed else 0
     return (len(value),)

@@ -21,6 +21,7 @@ LARGE = f"what it was is not held: more than {HELD // 1_000_000} MB in all"
 SAME = "it is as it was before the turn"
 SINCE = "it was bound anew since"
 INSIDE = "what it holds was changed since"
+UNSURE = "whether what it holds was changed since cannot be told"
 BEYOND = "it was changed in place, which cannot be put back"
 EARLIER = "something else changed it during the turn: what the turn did to it before that stays"
 
@@ -54,7 +55,7 @@ class _Left:
 
     def __init__(self, value: Any) -> None:
         self.contents = contents(value)
-        self._id = id(value)
+        self._id, self._forgotten = id(value), False
         self._value, self._octets = None, 0
         try:
             self._reference: Callable[[], Any] | None = weakref.ref(value)
@@ -82,7 +83,14 @@ class _Left:
         """Whether that object is known to hold something else by now."""
         return self.contents is not None and not self.contents.are_of(value)
 
+    def changed(self, value: Any) -> str:
+        """Why that object is not to be touched: it holds, or may hold, something else by now."""
+        if self.is_changed(value):
+            return INSIDE
+        return UNSURE if self._forgotten or (self.contents and not self.contents.sure) else ""
+
     def forget(self) -> None:
+        self._forgotten = True
         self._value, self.contents, self._octets = None, None, 0
 
 
@@ -217,8 +225,10 @@ class NamesUndo:
             return Undone(name, "kept", LARGE)
         if value is None or (name not in bound and self._namespace.get(name) is not value):
             return Undone(name, "kept", SINCE)
-        if filled.left.is_changed(value):
-            return Undone(name, "kept", INSIDE)
+        if not filled.before.restores:
+            return Undone(name, "kept", BEYOND)
+        if changed := filled.left.changed(value):
+            return Undone(name, "kept", changed)
         if filled.before.put_back(value):
             return Undone(name, "restored", EARLIER if filled.earlier else "")
         return Undone(name, "kept", BEYOND)
@@ -231,8 +241,8 @@ class NamesUndo:
             return Undone(name, "kept", why or SAME)
         if not bound.left.is_(now):
             return Undone(name, "kept", SINCE)
-        if bound.left.is_changed(now):
-            return Undone(name, "kept", INSIDE)
+        if changed := bound.left.changed(now):
+            return Undone(name, "kept", changed)
         if bound.before is _UNHELD:
             return Undone(name, "kept", LARGE)
         if bound.before is _ABSENT:

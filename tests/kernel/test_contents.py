@@ -48,6 +48,8 @@ CHANGES: dict[str, Callable[[pd.DataFrame], object]] = {
     "a column in place of another": lambda df: df.__setitem__("a", df["b"]),
     "an index": lambda df: setattr(df, "index", list("vwxyz")),
     "a name of the index": lambda df: setattr(df.index, "name", "row"),
+    "an attribute": lambda df: df.attrs.__setitem__("unit", "USD"),
+    "an attribute more": lambda df: df.attrs.__setitem__("mine", 1),
     "names of columns": lambda df: setattr(df, "columns", list("12345678")),
 }
 
@@ -122,6 +124,34 @@ def test_what_is_large_is_not_kept_but_some_changes_of_it_are_seen(
         assert held is not None and held.are_of(value)
         change(value)
         assert not held.are_of(value) and not held.put_back(value)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: np.zeros(300_000),
+        lambda: np.zeros((600, 600))[:, ::2],
+        lambda: np.array([1, "x", ()], dtype=object),
+        lambda: np.full(200_000, np.datetime64("2026-01-01")),
+    ],
+)
+def test_any_change_of_an_array_that_is_not_kept_is_seen(made: Callable[[], Any]) -> None:
+    value = made()
+    held = contents(value)
+    assert held is not None and held.are_of(value) and held.sure and not held.restores
+    value[-1] = value[0] if value.dtype.hasobject else np.array(7).astype(value.dtype)
+    changed = contents(value)
+    assert not held.are_of(value) and changed and not held.are(changed)
+
+
+def test_what_is_too_large_to_look_through_is_not_said_to_be_sure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "SUMMED", 1_000)
+    monkeypatch.setattr(module, "ITEMS", 10)
+    for value in (np.zeros(300_000), list(range(11)), dict.fromkeys(range(11)), set(range(11))):
+        held = contents(value)
+        assert held is not None and held.are_of(value) and not held.sure
 
 
 def test_older_pandas_whose_copies_are_not_safe_is_not_kept(

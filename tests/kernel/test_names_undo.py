@@ -138,6 +138,41 @@ def test_a_large_object_changed_in_place_is_named_as_beyond_undo(
     assert bench.undone() == {"items": ("kept", names_undo.BEYOND)}
 
 
+def test_attributes_that_a_person_set_since_stay() -> None:
+    bench = Bench(df=pd.DataFrame({"a": [1]}), ser=pd.Series([1]), mine=pd.Series([1]))
+    bench.run("df['b'] = 1; ser.iloc[0] = 5; new = pd.DataFrame({'z': [1]}); mine.iloc[0] = 5")
+    for name in ("df", "ser", "new"):
+        bench.names[name].attrs["mine"] = 1
+    kept = dict.fromkeys(("df", "ser", "new"), ("kept", names_undo.INSIDE))
+    assert bench.undone() == {**kept, "mine": ("restored", "")}
+    assert all(bench.names[name].attrs == {"mine": 1} for name in ("df", "ser", "new"))
+
+
+def test_what_may_have_been_changed_since_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shiro_jupyter.kernel.contents.ITEMS", 10)
+    monkeypatch.setattr(names_undo, "HELD", 1_000_000)
+    bench = Bench(many=[3], huge=[3], array=np.zeros(1))
+    bench.run("many = [9] * 20; huge = [9] * 200_000; array = np.zeros(300_000); same = array + 0")
+    for name in ("many", "huge", "array"):
+        bench.names[name][0] = 7
+    assert bench.undone() == {
+        "many": ("kept", names_undo.UNSURE),
+        "huge": ("kept", names_undo.UNSURE),
+        "array": ("kept", names_undo.INSIDE),
+        "same": ("removed", ""),
+    }
+    assert [bench.names[name][0] for name in ("many", "huge", "array")] == [7, 7, 7]
+
+
+def test_what_grew_too_large_to_look_through_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shiro_jupyter.kernel.contents.ITEMS", 2)
+    bench = Bench(items=[1, 2])
+    bench.run("items.append(3)")
+    bench.names["items"][0] = "mine"
+    assert bench.undone() == {"items": ("kept", names_undo.UNSURE)}
+    assert bench.names["items"] == ["mine", 2, 3]
+
+
 def test_code_that_fails_is_undone_too() -> None:
     bench = Bench(x=1)
     with pytest.raises(ZeroDivisionError):
