@@ -9,6 +9,7 @@ from functools import lru_cache
 from .commands import read_command
 from .launchers import Words, name_of, unwrapped
 from .names import named
+from .variables import filled, values_of
 
 # Folders whose loss takes the machine or the user's whole home with them.
 _SYSTEM = named(
@@ -42,14 +43,22 @@ def destruction(command: str) -> str:
         return "a fork bomb"
     if any(_DISK.match(posixpath.normpath(target)) for target in reading.targets):
         return "writes over a disk"
-    folder = "."
+    folder, before, values = ".", ".", values_of(reading)
     for words in reading.commands:
         for form in filter(None, unwrapped(words)):
+            form = (form[0], *(each for w in form[1:] for each in filled(w, values) or [w]))
             if found := _destroys(form, folder):
                 return found
-            if name_of(form[0]) == "cd":
-                folder = next((word for word in form[1:] if word[:1] != "-"), "~")
+            if name_of(form[0]) in ("cd", "pushd", "popd"):
+                to = next((word for word in form[1:] if word[:1] != "-"), "~")
+                back = "-" in form[1:] or name_of(form[0]) == "popd"
+                folder, before = before if back else _under(folder, to), folder
     return ""
+
+
+def _under(folder: str, path: str) -> str:
+    """Where a path leads from a folder; `..` of `/` is `/`."""
+    return path if path[:1] in ("~", "$") else posixpath.normpath(posixpath.join(folder, path))
 
 
 def _destroys(words: Words, folder: str) -> str:

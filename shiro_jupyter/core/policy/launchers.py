@@ -7,7 +7,9 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-Words = tuple[str, ...]
+from . import git
+
+Words = git.Words
 
 _RUN = "-n -p -e --name --prefix --cwd --with --python --project --directory --extra --group"
 _WITH_RUN = frozenset(
@@ -69,13 +71,6 @@ KEYWORDS = frozenset(
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 # `{rm,-rf,x}` becomes several words.
 _BRACES = re.compile(r"([^\s{}'\"\\$`]*)\{([^{}'\"\\$`]*,[^{}'\"\\$`]*)\}([^\s{}'\"\\$`]*)")
-# What `git -c` sets that git runs, and options of its commands that hold a script.
-_GIT_RUNS = re.compile(
-    r"(?:alias\.[\w-]+=!|[\w.*/:-]*(?:command|editor|pager|helper|cmd|program|fsmonitor"
-    r"|textconv|process|clean|smudge|driver)=!?)(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_GIT_SCRIPT = re.compile(r"-x|--exec|--[a-z]+-filter")
 _UNKNOWN = re.compile(r"[$`*?\[\]{}]")
 # What a shell reads where it is given no file.
 _STREAMS = re.compile(r"|/dev/stdin|(?:/dev/fd|/proc/self/fd)/\d+")
@@ -162,8 +157,8 @@ def launched(words: Words) -> list[Words]:
     if first in ("fd", "fdfind"):
         acts = [at + 1 for at, w in enumerate(words) if re.match(r"-[A-Za-z]*[xX]|--exec", w)]
         return [words[at : _index(words, ";", at)] for at in acts]
-    if first == "git" and ("bisect", "run") in pairwise(words):
-        return [words[words.index("run", words.index("bisect")) + 1 :]]
+    if first == "git":
+        return git.launched(words)
     if first not in _LAUNCHERS:
         return []
     rest = list(words[1:])
@@ -223,8 +218,8 @@ def _drop_options(rest: list[str], valued: frozenset[str]) -> None:
 
 def _takes_the_next(option: str, valued: frozenset[str]) -> bool:
     """`-u x` and `-nu x` do, `-ux` does not."""
-    if option.startswith("--"):
-        return option in valued
+    if option.startswith("--"):  # which may be cut short
+        return len(option) > 2 and any(each.startswith(option) for each in valued)
     letters = option[1:]
     found = next((at for at, each in enumerate(letters) if f"-{each}" in valued), -1)
     return found >= 0 and found == len(letters) - 1
@@ -241,27 +236,22 @@ def nested_scripts(words: Words) -> list[str]:
             rest = (launched(form) or [()])[0]
             scripts += rest[1:] if rest[:1] == (":::",) else [" ".join(rest)]
         elif first == "env":
-            for word, following in pairwise((*form, "")):
-                if split := re.fullmatch(r"(?:-[iv0]*S|--split-string(?:=|\Z))(.*)", word, re.S):
-                    scripts.append(split[1] or following)
+            scripts += _split_strings(form)
         elif first == "git":
-            scripts += _git_scripts(form)
+            scripts += git.scripts(form)
         elif first == "trap":
             scripts += [word for word in form[1:] if word[:1] != "-"][:1]
     return scripts
 
 
-def _git_scripts(form: Words) -> list[str]:
-    scripts = [match[1] for word in form if (match := _GIT_RUNS.fullmatch(word))]
-    # An alias of a command of git's own, set for this call or for good.
-    aliases = re.findall(r"(?:^|\0)alias\.[\w-]+[=\0]([^\0]+)", "\0".join(form))
-    scripts += [each[1:] if each[0] == "!" else f"git {each}" for each in aliases]
-    for word, following in pairwise((*form, "")):
-        option, _, said = word.partition("=")
-        if _GIT_SCRIPT.fullmatch(option):
-            scripts.append(said or following)
-        elif (word, following) == ("submodule", "foreach"):
-            scripts.append(" ".join(form[form.index(following) + 1 :]))
+def _split_strings(form: Words) -> list[str]:
+    """What `env -S` takes apart, with the words behind it."""
+    scripts = list[str]()
+    for at, word in enumerate(form):
+        if split := re.fullmatch(r"(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)", word, re.S):
+            rest = form[at + 1 :] if split[1] else form[at + 2 :]
+            said = split[1] or "".join(form[at + 1 : at + 2])
+            scripts.append(" ".join((said.replace("\\_", " "), *rest)))
     return scripts
 
 
@@ -276,8 +266,16 @@ def fed(words: Words) -> list[Words]:
 
 
 def is_open(words: Words) -> bool:
-    """Whether `xargs` hands a launcher what it is to launch, or `parallel` runs what it reads."""
+    """Whether `xargs` hands a launcher what it is to launch, `parallel` runs what it reads, `env`
+    undoes escapes, or git is told of a command in another place."""
     for form in unwrapped(words):
+        first = name_of(form[0]) if form else ""
+        if first == "env" and any(set("\\$") & set(each) for each in _split_strings(form)):
+            return True
+        if git.CONFIGURED.match(form[0] if form else "") or (first == "git" and git.is_open(form)):
+            return True
+        if first in ("env", "export") and any(map(git.CONFIGURED.match, form)):
+            return True
         if form and name_of(form[0]) in _FEEDING:
             last = unwrapped(form)[-1]
             if name_of(last[0]) != "xargs" and not all(launched(last)):

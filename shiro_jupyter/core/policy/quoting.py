@@ -1,4 +1,4 @@
-"""What quoted text comes to be: escapes of `$'…'`, and quoted words that the shell expands again."""
+"""What quoted text comes to be: escapes of `$'…'`, and what is expanded though quoted."""
 
 from __future__ import annotations
 

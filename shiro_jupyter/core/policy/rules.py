@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import get_args
 
 from ..errors import SettingsError
+from . import git
 from .commands import Reading, read_command
 from .globs import path_glob, text_glob
 from .launchers import (
@@ -37,7 +38,6 @@ from .subjects import Access, Subject
 
 _RULE = re.compile(r"\s*([A-Za-z_*][\w*-]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
-_GIT_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env")
 RULE_LENGTH = 1000
 _LETTERS = {"--recursive": "r", "--force": "f"}
 # Commands whose arguments and input are no command, unless one of them has it do more.
@@ -150,12 +150,12 @@ def _text_permitted(text: str, access: Access, mine: list[Rule]) -> bool:
 
 def _is_permitted(words: Words, mine: list[Rule]) -> bool:
     """By a rule that names what is launched too, or by one for each: `timeout *` alone allows
-    nothing to be launched."""
-    text = " ".join(words)
+    nothing to be launched. A blank of the rule stands between words, never in one."""
+    text = _joined(words)
     return any(
         rule.pattern == "*"
         or all(
-            len(rule.pattern.partition("*")[0]) > len(text) - len(" ".join(inner))
+            len(rule.pattern.partition("*")[0]) > len(text) - len(_joined(inner))
             or _is_permitted(inner, mine)
             for inner in launched(words)
             if inner
@@ -163,6 +163,10 @@ def _is_permitted(words: Words, mine: list[Rule]) -> bool:
         for rule in mine
         if text_glob(rule.pattern)(text)
     )
+
+
+def _joined(words: Words) -> str:
+    return " ".join(re.sub(r"\s", "\0", word) for word in words)
 
 
 def _command_fits(pattern: str, text: str, access: Access) -> bool:
@@ -181,12 +185,14 @@ def _command_fits(pattern: str, text: str, access: Access) -> bool:
 def _fits_in_any_order(pattern: str, words: Words) -> bool:
     """`rm -rf *` fits `rm x -f -r`, and `git push *` fits `git -C . push`: the flags of the
     pattern stand somewhere, the other words as they are written."""
-    wanted, given = _wanted(pattern), _without_global_options(words)
-    bare = " ".join(wanted.others)
-    if not text_glob(bare)(" ".join(w for w in given if not _is_flag(w))):
-        return False
-    flags = _flags(given)
-    return wanted.flags <= flags if pattern.endswith("*") else wanted.flags == flags
+    wanted = _wanted(pattern)
+    fits = text_glob(" ".join(wanted.others))
+    for given in _ways(words):
+        flags = _flags(given)
+        enough = wanted.flags <= flags if pattern.endswith("*") else wanted.flags == flags
+        if enough and fits(" ".join(w for w in given if not _is_flag(w))):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -205,38 +211,29 @@ def _wanted(pattern: str) -> _Wanted:
     return _Wanted(words[0], frozenset(_flags(words)), others)
 
 
-def _without_global_options(words: Words) -> Words:
-    """Without what stands between `git` and its command; `send-pack` and others push as well."""
-    if words[0] != "git":
-        return words
-    rest = list(words[1:])
-    while rest and rest[0].startswith("-"):
-        if rest.pop(0) in _GIT_VALUED and rest:
-            rest.pop(0)
-    if rest[:1] in (["send-pack"], ["http-push"]):
-        rest[0] = "push"
-    elif rest[:2] in (["subtree", "push"], ["lfs", "push"]):
-        rest.pop(0)
-    return ("git", *rest)
+def _ways(words: Words) -> list[Words]:
+    """What a command may come to, its name first and its own command next."""
+    return git.commands(words) if words[0] == "git" else [words]
 
 
 def may_become_one(rules: Iterable[Rule], subject: Subject) -> bool:
     """Whether an expansion among the words of a command may make it one that a rule is about."""
     mine = [rule for rule in rules if rule.names(subject)]
     return bool(mine) and any(
-        _may_fit(rule.pattern, plain(form), reading.loose)
+        _may_fit(rule.pattern, way, reading.loose)
         for reading in map(read_command, subject.texts)
         if reading.loose
         for words in reading.commands
         for form in filter(None, with_modules(unwrapped(words)))
+        for way in _ways(plain(form))
         for rule in mine
     )
 
 
-def _may_fit(pattern: str, words: Words, loose: frozenset[str]) -> bool:
+def _may_fit(pattern: str, given: Words, loose: frozenset[str]) -> bool:
     """By the flags of the pattern and its other words, one behind the other; a loose word may be
     any number of them."""
-    wanted, given = _wanted(pattern), _without_global_options(words)
+    wanted = _wanted(pattern)
     if wanted.name not in (given[0], "*") or not loose.intersection(given):
         return False
     asked = wanted.others

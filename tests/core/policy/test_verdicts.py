@@ -320,6 +320,28 @@ COMMANDS = r"""
 ??-? $'\x{63}url' x
 ??-? $'\U' x
 ++-+ git status && \\n git diff
+# What git is told to run in other ways.
+---- git for-each-repo --config=a.b push
+---- git for-each-repo --keep-going --config a.b push origin
+---- git --shallow-file x push
+---- git --attr-source HEAD push
+---- git --unheard-of x push
+---- git --unheard-of push
+??-? GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.z GIT_CONFIG_VALUE_0=push git z
+??-? export GIT_CONFIG_PARAMETERS="'alias.z=push'"; git z
+??-? git --config-env=alias.z=X z
+??-? git -c include.path=x z
+---- git rebase -x'git -C . push' HEAD
+---- git rebase -ix 'git -C . push' HEAD
+---- git submodule foreach --recursive 'git push'
+---- git submodule --quiet foreach git push
+---- nice --adj 5 git -C . push
+---- env -S 'git -C .' push
+---- env -S 'git\_push'
+---- env -S 'g\it push'
+??-? env -S '${X} push'
+??-+ env -S 'git status'
+??-+ git --no-pager status
 # A command that may be any asks, since it may be one that is denied.
 ??-? $x status
 ??-? c=curl; $c x
@@ -584,6 +606,16 @@ COMMANDS = r"""
 ---- dd if=/dev/zero of=/dev/sda
 ---- find / -delete
 ---- mkfs.ext4 /dev/sda1
+---- pushd / && rm -rf *
+---- cd / ; cd ..; rm -r *
+---- cd /home/x && cd .. && rm -r x
+---- cd / && cd - && cd - && rm -r *
+---- X=~; rm -r $X
+---- X=/; rm -r "${X}"
+---- for d in ~ x; do rm -r $d; done
+??-? X=build; rm -r $X
+??-+ cd build && cd .. && rm -r x
+??-+ cd / && cd - && rm -r x
 ---- timeout 5 rm -r ~
 """
 
