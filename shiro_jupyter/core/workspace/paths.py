@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -157,6 +158,23 @@ class Within:
             self.close()
             self._folder, self._handle = folder, _folder_handle(path)
         return os.open(file, OPEN_PLAIN, dir_fd=self._handle)
+
+
+@contextmanager
+def opened_folder(path: Path) -> Iterator[Path | int]:
+    """What to list for a resolved folder: it, opened through no link, where that can be."""
+    if os.scandir not in os.supports_fd or os.open not in os.supports_dir_fd:
+        yield path
+        return
+    through = _folder_handle(path)
+    try:
+        handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=through)
+    finally:
+        os.close(through)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _folder_handle(path: Path) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from .ignore import Extra, Rules, rules_of
+from .paths import opened_folder
 
 # Entries that a look at the upper levels takes.
 LOOKED_AT = 2_000
@@ -43,21 +44,19 @@ def walk(start: Path, extra: Extra, depth: int | None = None) -> Iterator[Entry]
     while queue:
         prefix, rules, level = queue.popleft()
         try:
-            with os.scandir(rules.folder) as found:
-                entries = sorted(found, key=lambda each: each.name)
+            entries = _entries(prefix, rules.folder)
         except OSError as error:
             yield Entry(prefix.rstrip("/") or ".", "unreadable", target=error.strerror or "")
             continue
-        for each in entries:
-            entry = _entry(prefix, each)
-            is_folder = entry.kind == "folder"
-            if rules.ignores(each.name, is_folder):
+        for entry in entries:
+            name, is_folder = entry.name[len(prefix) :], entry.kind == "folder"
+            if rules.ignores(name, is_folder):
                 continue
             if extra and extra.hides(above + os.fsencode(entry.name), is_folder):
                 continue
             yield entry
             if is_folder and (depth is None or level < depth):
-                queue.append((f"{entry.name}/", rules.inside(each.name), level + 1))
+                queue.append((f"{entry.name}/", rules.inside(name), level + 1))
 
 
 def files_below(rules: Rules) -> Iterator[bytes]:
@@ -114,11 +113,23 @@ def ignored_folders(rules: Rules) -> list[bytes]:
     return [name for name, ignored in upper_levels(rules) if ignored]
 
 
-def _entry(prefix: str, found: os.DirEntry[str]) -> Entry:
+def _entries(prefix: str, folder: Path) -> list[Entry]:
+    """Those of a folder that has been judged: what a link has put in its place is not listed."""
+    with opened_folder(folder) as place, os.scandir(place) as found:
+        named = sorted(found, key=lambda each: each.name)
+        return [_entry(prefix, each, place) for each in named]
+
+
+def _entry(prefix: str, found: os.DirEntry[str], place: Path | int) -> Entry:
     name = prefix + found.name
     try:
         if found.is_symlink():
-            return Entry(name, "link", target=str(Path(found.path).readlink()))
+            leads = (
+                os.readlink(found.name, dir_fd=place)
+                if isinstance(place, int)
+                else os.readlink(found.path)  # noqa: PTH115
+            )
+            return Entry(name, "link", target=leads)
         if found.is_dir(follow_symlinks=False):
             return Entry(name, "folder")
         if found.is_file(follow_symlinks=False):

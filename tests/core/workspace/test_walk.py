@@ -64,3 +64,14 @@ def test_what_cannot_be_opened_is_told_and_the_walk_goes_on(tmp_path: Path) -> N
         Entry("a", "unreadable", target="No such file or directory"),
         Entry("b/y", "file", 2),
     ]
+
+
+def test_a_folder_that_is_swapped_for_a_link_meanwhile_is_not_listed(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "project"
+    make(root, "a", "d/inside")
+    make(tmp_path, "out/OUTSIDE")
+    entries = walk(root, Extra(root))
+    assert [entry.name for entry in islice(entries, 2)] == ["a", "d"]
+    (root / "d").rename(root / "e")
+    (root / "d").symlink_to(tmp_path / "out")
+    assert [(entry.name, entry.kind) for entry in entries] == [("d", "unreadable")]
