@@ -54,7 +54,6 @@ class Agent(World):
 
     model: Callable[[], Awaitable[ModelClient]]
     system: Callable[[], str]
-    flush: Callable[[], None] = lambda: None
     surroundings: Callable[[], str] = lambda: ""
     limits: Limits = field(default_factory=Limits)
     ledger: Ledger | None = None  # of the day
@@ -68,7 +67,6 @@ class Agent(World):
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
         self.compaction: asyncio.Task[events.Compacted] | None = None  # that was asked for
         writes = {tool.name for tool in self.tools if tool.access == "write"}
-        self._compactor = Compactor(self.clock, self.emit, self.redacted, self.update_notes, writes)
         sources = {tool.name: tool.source() for tool in self.tools}
         self.meter = Meter(
             self.session,
@@ -77,6 +75,11 @@ class Agent(World):
             self.ledger,
             source_of=lambda name: sources.get(name, "history"),
             limits=lambda: self.limits,
+        )
+        self._at = Turn(0, 0.0)  # what runs, or ran last; a compaction too
+        allow = self.meter.aside(self._ask)
+        self._compactor = Compactor(
+            self.clock, self.emit, self.redacted, allow, self.update_notes, writes
         )
         self._fitting = Fitting(self.session, self._compactor, self.meter.measure)
 
@@ -151,8 +154,10 @@ class Agent(World):
 
     async def _compacted(self, keep: str) -> events.Compacted:
         client = self.meter.metered(await self.model())  # which may ask the person
+        self._at = Turn(self.session.turn, self.clock.monotonic())
         try:
             async with asyncio.timeout(self.limits.seconds) as deadline:
+                self._at.deadline = deadline
                 return await self._compactor.compact(
                     self.session, client, lambda usage: None, keep=keep
                 )
@@ -170,7 +175,7 @@ class Agent(World):
     async def _run(self, prompt: str) -> TurnEnded:
         if prompt:
             self._calls.close_stopped()
-        turn = Turn(self.session.turn + bool(prompt), self.clock.monotonic())
+        self._at = turn = Turn(self.session.turn + bool(prompt), self.clock.monotonic())
         prompt = self.redacted(prompt)
         if self.meter.cost != events.NO_COST:  # calls outside any turn
             self.meter.settle()
@@ -290,11 +295,7 @@ class Agent(World):
         """The reply to as much of the conversation as the model takes."""
         for attempt in range(TRIES):
             fitted = await self._fitting.fitted(request, client, turn)
-            await self.meter.allow(
-                fitted,
-                client.profile,
-                lambda question: turn.undisturbed(self._calls.ask(question), self.clock),
-            )
+            await self.meter.allow(fitted, client.profile, self._ask)
             try:
                 finished = await self._reply(client, fitted, turn)
             except EndpointRefused as error:
@@ -305,6 +306,10 @@ class Agent(World):
                 self._fitting.counted(request, client, finished.usage)
                 return finished
         raise OurFault("a request got smaller for ever")
+
+    async def _ask(self, question: events.Question) -> events.Answer | None:
+        """In mid-step, or of a compaction."""
+        return await self._at.undisturbed(self._calls.ask(question), self.clock)
 
     async def _reply(self, client: ModelClient, request: Request, turn: Turn) -> Finished:
         """The reply as it streams. Text that was heard is kept, however it ends."""

@@ -16,7 +16,14 @@ from .context.prune import WHOLE, Pruner, shown
 from .context.render import arguments_object, result_text
 from .context.summary import last_prompts
 from .context.tokens import estimate, estimate_item
-from .errors import EndpointError, EndpointRefused, NotCompacted, NoteRefused, ShiroError
+from .errors import (
+    EndpointError,
+    EndpointRefused,
+    LimitReached,
+    NotCompacted,
+    NoteRefused,
+    ShiroError,
+)
 from .events import Compacted, Event, NotesChanged, Notice, Usage
 from .models import lone
 from .models.base import ModelClient
@@ -85,7 +92,8 @@ class _CutShort(ShiroError):
 
 @dataclass(frozen=True)
 class Compactor:
-    """What a compaction needs beside the conversation. `redacted` takes secrets out.
+    """What a compaction needs beside the conversation. `redacted` takes secrets out, `allow`
+    settles with the person whether a question is sent.
 
     `update_notes` brings the session's note up to date first; what goes wrong there is told and
     stops nothing. `writes` are the tools that change files.
@@ -94,6 +102,7 @@ class Compactor:
     clock: Clock
     emit: Callable[[Event], None]
     redacted: Callable[[str], str]
+    allow: lone.Allow
     update_notes: UpdateNotes | None = None
     writes: Collection[str] = ()
 
@@ -110,7 +119,8 @@ class Compactor:
 
         `count` takes what the model's replies used, `room` bounds the tokens of a request further
         than the client's window does, `keep` are the person's words on what matters. Raises
-        `NotCompacted` where it would not help, `EndpointError`; then nothing has changed.
+        `NotCompacted` where it would not help, `EndpointError`, `LimitReached`; then nothing has
+        changed.
         """
         items, cut = tuple(session.items), Cut(*session.cut)
         before = _size(shown(items, cut))
@@ -143,7 +153,9 @@ class Compactor:
 
             async def ask(instruction: str, conversation: str = conversation) -> str:
                 prompt = ABOUT.format(conversation=conversation, instruction=instruction)
-                reply = await lone.reply(client, self.redacted(prompt), self.clock, self.emit)
+                reply = await lone.reply(
+                    client, self.redacted(prompt), self.clock, self.emit, self.allow
+                )
                 count(reply.usage)
                 if reply.reason == "length":
                     raise _CutShort("the model's reply was cut at its length limit")
@@ -169,6 +181,8 @@ class Compactor:
             if small:  # it is offered no session_notes either
                 raise NoteRefused("the model is too small to write it")
             note_id, said = await self.update_notes(ask)
+        except LimitReached:
+            raise  # of the summary it would be the same
         except ShiroError as error:
             said = (NOT_NOTED.format(why=str(error).rstrip(".")),)
         except Exception as error:

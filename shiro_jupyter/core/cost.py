@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from .events import (
     dollars,
 )
 from .models.base import Finished, ModelClient, Piece, Request
+from .models.lone import Allow
 from .models.prices import cost_of, is_local, is_priced
 from .models.profiles import Profile
 from .models.room import calibration_of, sources_of
@@ -164,9 +166,12 @@ class Meter:
         size = sum(self.sources(request, profile).values())
         return calibration_of(profile, self.measure).tokens(size)
 
-    async def allow(self, request: Request, profile: Profile, ask: Ask) -> None:
+    async def allow(
+        self, request: Request, profile: Profile, ask: Ask, *, aside: bool = False
+    ) -> None:
         """Ask the person before a request larger than the limit is sent, and again with each
-        further growth by as much. Raises `LimitReached` where they do not agree."""
+        further growth by as much; `aside` is one that no conversation sends. Raises `LimitReached`
+        where they do not agree."""
         if not (limit := self.limits().ask_above):
             return
         size = self.tokens(request, profile)
@@ -177,14 +182,20 @@ class Meter:
         if answer is None:
             raise LimitReached(
                 f"Not sent: the request has about {size:,} tokens, and nobody is here to agree to "
-                f"more than {limit:,}; make it smaller with /compact, or set ask_above higher."
+                f"more than {limit:,}; {'' if aside else 'make it smaller with /compact, or '}set "
+                "ask_above higher."
             )
         if answer.choice != ALLOW:
             raise LimitReached(
-                f"Not sent, as you said, a request of about {size:,} tokens; /compact makes the "
-                "conversation smaller, /clear begins a new one."
+                f"Not sent, as you said, a request of about {size:,} tokens; "
+                f"{'' if aside else '/compact makes the conversation smaller, '}/clear begins a "
+                "new one."
             )
         self._agreed = size
+
+    def aside(self, ask: Ask) -> Allow:
+        """The same for what no conversation sends."""
+        return partial(self.allow, ask=ask, aside=True)
 
     def check(self, profile: Profile) -> None:
         """Before each call. Raises `LimitReached` where a cap is used up."""

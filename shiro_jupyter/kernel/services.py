@@ -291,8 +291,7 @@ class Services:
             self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
 
     async def stop(self) -> tuple[int, tuple[Waiting, ...]]:
-        """End what runs and hand back what waits behind it: how many turns and compactions there
-        were, and what has gone back to which page."""
+        """End what runs and hand back what waits: how many there were, and what to which page."""
         agent = self.conversation.agent
         compaction = agent.compaction if agent else None
         tasks = [compaction, *(owner.task for owner in self._turns)]
@@ -303,7 +302,6 @@ class Services:
         return count, back
 
     def _busy(self) -> bool:
-        """Whether turns or compactions run or wait."""
         agent = self.conversation.agent
         return bool(self._turns) or (agent is not None and agent.queue.runs)
 
@@ -328,7 +326,7 @@ class Services:
             redacted=self.redactor,
             ledger=self.conversation.ledger,
             words_of_others=remembered.words_of_others,
-            around=self.undo.files(session.id).around,
+            around=lambda *change: self.undo.files(session.id).around(*change),
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
             update_notes=remembered.refreshed,
         )
@@ -337,8 +335,9 @@ class Services:
         """The model's answer outside any turn, without tools. Raises what a turn would fail of."""
         loaded = self.settings()
         client = await self.models.client(loaded, self._notice, self.questions.ask)
-        client = self.conversation.meter(loaded).metered(client)
-        return await lone.answer(client, self.redactor(prompt), self.clock, self.emit)
+        meter = self.conversation.meter(loaded)
+        client, allow = meter.metered(client), meter.aside(self.questions.ask)
+        return await lone.answer(client, self.redactor(prompt), self.clock, self.emit, allow)
 
     async def _client(self) -> ModelClient:
         opened = self.conversation.opened

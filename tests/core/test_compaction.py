@@ -30,6 +30,7 @@ from shiro_jupyter.core.errors import (
     NoteRefused,
 )
 from shiro_jupyter.core.events import Compacted, Event, NotesChanged, Notice, Usage
+from shiro_jupyter.core.models.base import Request
 from shiro_jupyter.core.models.profiles import Profile
 from shiro_jupyter.core.models.scripted import ScriptedModel, Step
 from shiro_jupyter.core.notes.budget import Ask
@@ -58,6 +59,10 @@ def session_of(*items: Item) -> Session:
     return session
 
 
+async def allowed(request: Request, profile: Profile) -> None:
+    """The person has nothing against it."""
+
+
 class Compacting:
     """One compaction with a scripted model, and all that came of it."""
 
@@ -69,7 +74,8 @@ class Compacting:
         self.done: Compacted | None = None
 
     def run(self, keep: str = "", **more: object) -> Compacting:
-        compactor = Compactor(MadeClock(), self.events.append, redact, **more)  # type: ignore[arg-type]
+        clock, more = MadeClock(), {"allow": allowed, **more}
+        compactor = Compactor(clock, self.events.append, redact, **more)  # type: ignore[arg-type]
         compacting = compactor.compact(self.session, self.model, self.used.append, keep=keep)
         self.done = asyncio.run(compacting)
         return self
@@ -232,7 +238,7 @@ def test_what_breaks_off_changes_nothing(error: BaseException) -> None:
         broken = error if isinstance(error, EndpointError) else None
         model = ScriptedModel([Step("## Goal", error=broken, then_gate=gate)] * 3)
         events: list[Event] = []
-        compactor = Compactor(MadeClock(), events.append, redact)
+        compactor = Compactor(MadeClock(), events.append, redact, allowed)
         task = asyncio.create_task(compactor.compact(session, model, lambda usage: None))
         await asyncio.sleep(0.01)
         gate.set() if broken else task.cancel()

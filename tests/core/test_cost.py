@@ -15,11 +15,14 @@ from pathlib import Path
 import pytest
 
 from shiro_jupyter.core import events
+from shiro_jupyter.core.compaction import HEADINGS
 from shiro_jupyter.core.cost import Ledger
 from shiro_jupyter.core.errors import EndpointRefused, LimitReached
 from shiro_jupyter.core.events import NO_COST, Answer, Cost, Notice, Question, TurnEnded, Usage
+from shiro_jupyter.core.models import lone
 from shiro_jupyter.core.models.base import Request
 from shiro_jupyter.core.models.scripted import ScriptedCall, Step
+from shiro_jupyter.core.notes.budget import Ask
 from shiro_jupyter.core.transcript import User
 from shiro_jupyter.core.turn import Limits
 from tests.support.agents import MadeClock, Stage, allows
@@ -226,6 +229,56 @@ def test_a_large_request_that_nobody_agrees_to_is_not_sent(
     (ended,) = play(stage, LARGE)
     assert ended.outcome == "limited" and reason in ended.reason
     assert not stage.model.requests
+
+
+@pytest.mark.parametrize(
+    ("person", "reason"),
+    [(None, "agree to more than 2,000; set ask_above higher."), (refuses, "/clear begins a new")],
+)
+def test_a_compaction_is_asked_about_too_and_not_sent_without_a_yes(
+    tmp_path: Path, person: Callable[[Question], Answer] | None, reason: str
+) -> None:
+    async def noted(ask: Ask) -> tuple[str, tuple[str, ...]]:
+        raise AssertionError(await ask("Update the note."))
+
+    stage = hosted(tmp_path, Step("Hi."), person=person, update_notes=noted)
+    play(stage, "word " * 6_000)
+    stage.agent.limits = Limits(ask_above=2_000)
+    with pytest.raises(LimitReached, match="Not sent") as refused:
+        asyncio.run(stage.agent.compact())
+    assert reason in str(refused.value) and "/compact" not in str(refused.value)
+    assert len(stage.model.requests) == 1 and len(stage.asked) == bool(person)
+    assert not stage.agent.queue.runs
+
+
+def test_a_compaction_that_the_person_agrees_to_is_sent_and_their_time_is_not_its(
+    tmp_path: Path,
+) -> None:
+    summary = "\n".join(f"## {each}\n- about {each}" for each in HEADINGS)
+    stage = hosted(tmp_path, Step("Hi."), Step("Hi."), Step(summary), person=allows)
+    play(stage, "word " * 6_000, "again")
+    stage.agent.limits = Limits(ask_above=2_000, seconds=0.4)
+    asking = stage.agent.ask
+
+    async def slowly(question: Question) -> Answer | None:
+        await asyncio.sleep(0.8)
+        return await asking(question)
+
+    stage.agent.ask = slowly
+    assert asyncio.run(stage.agent.compact()).after < 2_000
+    assert [each.title.partition(",")[0] for each in stage.asked] == ["Send about 6"]
+
+
+def test_what_a_model_is_asked_aside_is_asked_about_too(tmp_path: Path) -> None:
+    stage, asked = hosted(tmp_path, Step("Hi."), limits=ASKS), list[str]()
+
+    async def agrees(question: Question) -> Answer:
+        asked.append(question.title)
+        return allows(question)
+
+    allow = stage.agent.meter.aside(agrees)
+    answer = lone.answer(stage.model, LARGE, stage.clock, stage.emit, allow)
+    assert asyncio.run(answer) == "Hi." and len(asked) == 1
 
 
 def test_what_grows_again_after_it_shrank_is_asked_about_again(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from shiro_jupyter.core import events
 from shiro_jupyter.core.agent import Agent
+from shiro_jupyter.core.compaction import UpdateNotes
 from shiro_jupyter.core.context.repair import repaired
 from shiro_jupyter.core.cost import Ledger
 from shiro_jupyter.core.events import Answer, Event, Question, TurnEnded
@@ -72,6 +73,7 @@ class Stage:
     base_url: str = ""  # a model that is served elsewhere has a price
     name: str = "scripted"
     ledger: Ledger | None = None
+    update_notes: UpdateNotes | None = None
 
     def __post_init__(self) -> None:
         self.root.mkdir(exist_ok=True)
@@ -95,6 +97,7 @@ class Stage:
             ask=self.questions.ask,
             limits=self.limits,
             ledger=self.ledger,
+            update_notes=self.update_notes,
         )
 
     @property
