@@ -9,7 +9,7 @@ const TOO_LONG = 'Too long to be edited here: remove it, and ask again';
 export class QueueList {
   private readonly title = h('div', 'shiro-queue-title');
   private readonly list = h('ol');
-  readonly el = h('section', 'shiro-panel-queue shiro-turn', this.title, this.list);
+  readonly el = h('section', 'shiro-panel-queue shiro-view', this.title, this.list);
   private connection: Connection | null = null;
   private rows = new Map<number, Row>();
 

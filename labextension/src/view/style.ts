@@ -1,7 +1,7 @@
 /** The look of the view: the theme's own colours and fonts, elsewhere those of the page around it. */
 
 const CSS = `
-.shiro-turn {
+.shiro-view {
   --shiro-faint: var(--jp-ui-font-color2, color-mix(in srgb, currentColor 60%, transparent));
   --shiro-line: var(--jp-border-color2, color-mix(in srgb, currentColor 18%, transparent));
   --shiro-sunk: color-mix(in srgb, currentColor 5%, transparent);
@@ -18,14 +18,14 @@ const CSS = `
   line-height: 1.5;
   overflow-wrap: anywhere;
 }
-.shiro-turn *, .shiro-turn *::before { box-sizing: border-box; }
-.shiro-turn [hidden] { display: none; }
-.shiro-turn :focus-visible {
+.shiro-view *, .shiro-view *::before { box-sizing: border-box; }
+.shiro-view [hidden] { display: none; }
+.shiro-view :focus-visible {
   outline: 2px solid var(--shiro-brand);
   outline-offset: 1px;
   border-radius: 2px;
 }
-.shiro-turn summary { cursor: pointer; }
+.shiro-view summary { cursor: pointer; }
 .shiro-faint, .shiro-seconds, .shiro-tokens, .shiro-notes, .shiro-queue, .shiro-footer,
 .shiro-earlier > summary, .shiro-reasoning { color: var(--shiro-faint); }
 
@@ -285,7 +285,7 @@ const CSS = `
 
 @keyframes shiro-pulse { 50% { opacity: 0.25; } }
 @media (prefers-reduced-motion: reduce) {
-  .shiro-turn *, .shiro-turn *::after { animation: none !important; }
+  .shiro-view *, .shiro-view *::after { animation: none !important; }
 }
 `;
 

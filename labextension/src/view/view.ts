@@ -45,7 +45,7 @@ const NOTHING: Turn = {
  * is being read.
  */
 export class TurnView {
-  readonly el: HTMLElement = h('div', 'shiro-turn');
+  readonly el: HTMLElement = h('div', 'shiro-turn shiro-view');
   private turn = NOTHING;
   private readonly status: StatusLine;
   private readonly questions: Questions;
