@@ -17,6 +17,7 @@ from .errors import ModelMendable, UserMendable
 from .events import Answer, Event, Question
 from .policy.gate import Gate
 from .policy.secrets import redact
+from .policy.subjects import Access
 from .sessions.session import Session
 from .sessions.undo import Write, Writing
 from .tools.base import OUTPUT_LIMIT, Tool, ToolContext, ToolResult, bounded
@@ -36,6 +37,10 @@ INTERRUPTED = "Interrupted by the person; its effect is unknown. Output so far:\
 NOT_BEGUN = "Interrupted by the person before this call ran: nothing was done."
 SKIPPED = "Not executed: the turn ended before this call ran."
 DIED = "The process ended while this call ran; its effect is unknown."
+
+# Kinds of tools whose changes are kept under the session's id: one that another kernel has taken
+# goes on under a new id from the next write of its log, so that comes first.
+CHANGING: tuple[Access, ...] = ("write", "kernel")
 
 # Seconds that an ending turn waits for a call which will not end; then it is left behind.
 PATIENCE = 2.0
@@ -59,6 +64,7 @@ class World:
     redacted: Callable[[str], str] = redact  # takes secrets out of what is stored and sent
     # What the change of a file in a turn goes through, so that it can be undone.
     around: Callable[[int, Writing, Write], bool] = lambda turn, writing, write: write()
+    flush: Callable[[], None] = lambda: None  # write what the session's log holds back
 
 
 @dataclass
@@ -166,6 +172,8 @@ class Calls:
                 return ToolResult("interrupted", NOT_BEGUN)
             if refusal:
                 return ToolResult("refused", refusal)
+            if tool.access in CHANGING:
+                world.flush()
             result = await tool.run(parameters, context)
             return ToolResult(result.outcome, bounded(result.text))
         except (ModelMendable, UserMendable) as error:

@@ -210,7 +210,7 @@ class SessionMemory:
     def _notes(self, session: Session) -> Notes:
         return Notes(
             self.memory.project,
-            session.id,
+            lambda: session.id,
             self._clock,
             alive=self._lives,
             ours=self._leases.knows,

@@ -196,6 +196,19 @@ def test_a_note_of_an_earlier_session_of_this_user_is_gone_on_with(
     assert remembered.words_of_others(".shiro") == []
 
 
+def test_a_note_goes_by_the_id_that_a_session_has_by_now(
+    memory: Memory, remembered: SessionMemory
+) -> None:
+    session = Session()
+    remembered.begin(session, "", on=True)
+    remembered.notes.update("add", "Worklog", "✓ one")
+    session.id, left = new_id(), session.id
+    assert remembered.notes.active() is None
+    remembered.notes.update("add", "Worklog", "✓ two")
+    kept = {each.front.session: each.text for each in remembered.notes.all()}
+    assert kept.keys() == {left, session.id} and "✓ two" not in kept[left]
+
+
 def test_what_names_the_store_brings_in_what_others_wrote_there(
     memory: Memory, remembered: SessionMemory
 ) -> None:

@@ -116,6 +116,30 @@ def test_what_stays_is_named_and_the_turn_before_is_undone_next(kernel: Kernel) 
     assert kernel.value("rate") == "'mine'" and (folder / "clean.py").read_text() == "mine\n"
 
 
+def test_a_session_that_another_kernel_took_has_its_own_undo(tmp_path: Path) -> None:
+    """As after its machine slept: it goes on in a copy, from its first change on."""
+    with started(tmp_path) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        (kernel.folder / "clean.py").write_text("rows = 1\n")
+        kernel.run("rate = 1; prices = {}; gone = 1")
+        ask(kernel, "%shiro hi")
+        first = kernel.value(f"{SESSION}.id").strip("'")
+        (lease,) = (tmp_path / "home").rglob(f"{first}.lease")
+        lease.unlink()
+        with started(tmp_path) as other:
+            other.run("%load_ext shiro_jupyter")
+            ask(other, "%shiro /resume")
+            ask(other, "%shiro hi")
+            assert other.value(f"{SESSION}.id").strip("'") == first
+            assert "saved as a copy" in str(ask(kernel, "%shiro clean it").messages)
+            assert kernel.value(f"{SESSION}.id").strip("'") != first
+            assert ask(other, "%shiro /undo").stdout.startswith("Nothing to undo")
+            assert (kernel.folder / "clean.py").read_text() == "rows = 2\n"
+            said = ask(kernel, "%shiro /undo").stdout
+            assert "clean.py: restored" in said and "restored in the kernel: gone, prices" in said
+            assert (kernel.folder / "clean.py").read_text() == "rows = 1\n"
+
+
 def test_files_are_undone_after_a_restart(tmp_path: Path) -> None:
     with started(tmp_path) as kernel:
         kernel.run("%load_ext shiro_jupyter")

@@ -35,7 +35,7 @@ class Desk:
         project = Project(self.root, self.root / notebook if notebook else None)
         return Notes(
             project,
-            session,
+            lambda: session,
             self.clock,
             alive=self.living.__contains__,
             ours=lambda session: session not in self.of_others,

@@ -53,14 +53,15 @@ class Change:
 class Notes:
     """The notes of one session and what is beside them.
 
-    `alive` tells whether another session still runs, `ours` whether it is this user's at all;
-    `record` takes each update for the log.
+    `session` is its id, which changes where its log goes on in a copy; `alive` tells whether
+    another session still runs, `ours` whether it is this user's at all; `record` takes each update
+    for the log.
     """
 
     def __init__(
         self,
         project: Project,
-        session: str,
+        session: Callable[[], str],
         clock: Clock,
         *,
         alive: Callable[[str], bool] = lambda session: False,
@@ -68,11 +69,15 @@ class Notes:
         record: Callable[[Record], None] = lambda record: None,
         new_id: Callable[[], str] = lambda: secrets.token_hex(4),
     ) -> None:
-        self.project, self.session, self.clock = project, session, clock
+        self.project, self._session, self.clock = project, session, clock
         self._alive, self._ours = alive, ours
         self._record, self._new_id = record, new_id
         self._last = ""  # id of what was written last: found also without its front matter
         self._unmerged: str | None = None  # decisions that could not be: not tried again
+
+    @property
+    def session(self) -> str:
+        return self._session()
 
     # -- reading -------------------------------------------------------------------------
 

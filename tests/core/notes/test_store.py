@@ -342,7 +342,7 @@ def test_a_linked_folder_is_refused(desk: Desk, tmp_path: Path, place: str) -> N
 def test_a_folder_of_another_user_is_neither_read_nor_written(desk: Desk) -> None:
     desk.notes().update("add", "Worklog", "✓ one")
     project = Project(desk.root, passed_over=(desk.root,))
-    notes = Notes(project, "one", desk.clock)
+    notes = Notes(project, lambda: "one", desk.clock)
     for use in (notes.active, notes.all, lambda: notes.update("add", "Worklog", "✓ two")):
         with pytest.raises(StorageError, match="another user"):
             use()
@@ -413,7 +413,7 @@ from pathlib import Path
 from shiro_jupyter.core.notes.store import Notes
 from shiro_jupyter.core.workspace.clock import SystemClock
 from shiro_jupyter.core.workspace.project import Project
-notes = Notes(Project(Path(sys.argv[1])), sys.argv[2], SystemClock())
+notes = Notes(Project(Path(sys.argv[1])), lambda: sys.argv[2], SystemClock())
 for step in range(int(sys.argv[3]), 100_000):
     notes.update("add", "Worklog", f"✓ {step}", "a title of words")
     print(step, flush=True)
