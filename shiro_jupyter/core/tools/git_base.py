@@ -17,7 +17,8 @@ from typing import ClassVar
 
 from ..errors import PathRefused, ToolFailed
 from ..policy.subjects import Access, Subject
-from ..workspace.git import Repository, repository_of
+from ..workspace.git import Repository, is_outside, repository_of
+from ..workspace.git_index import Tracked
 from ..workspace.paths import shown
 from ..workspace.processes import Captured, Processes
 from ..workspace.project import Project
@@ -153,10 +154,10 @@ class Git:
         """A path from the repository's top as one in the project, to be looked at as a name."""
         return os.fsdecode(full.removeprefix(self._prefix))
 
-    def holds(self, full: bytes) -> bool:
-        """Whether a path that git names is in the project; an index may make up any."""
-        parts = re.split(rb"[/\\]" if os.name == "nt" else b"/", full)
-        return full.startswith(self._prefix) and not {b"", b".."} & set(parts)
+    def check(self, full: bytes) -> None:
+        """Raises `ToolFailed` for a path that git names and that is not in the project."""
+        if not full.startswith(self._prefix) or is_outside(full):
+            raise made_up(full)
 
     @property
     def _prefix(self) -> bytes:
@@ -253,6 +254,13 @@ async def _opened(context: ToolContext, deadline: float) -> Git:
         ) from None
 
 
+def made_up(name: bytes) -> ToolFailed:
+    return ToolFailed(
+        f"git names {printable(os.fsdecode(name))}, which is outside the project: its index is "
+        "damaged or made up; let the person run `git reset`."
+    )
+
+
 def _repository(project: Project) -> Repository:
     repository = repository_of(project.root)
     if repository is None:
@@ -263,4 +271,7 @@ def _repository(project: Project) -> Repository:
     fault = repository.fault(project.root, *project.allowed)
     if fault := fault or repository.borrowing() or repository.oddity():
         raise ToolFailed(f"git is not run here: {printable(fault)}; let the person look at it.")
+    # Else git compares that file with what the index says of it, and tells whether it is so.
+    if outside := Tracked(repository).made_up:
+        raise made_up(outside)
     return repository

@@ -94,11 +94,8 @@ async def diff_text(git: Git, between: list[str], path: str, *, stat: bool = Fal
     if told.cut:
         raise ToolFailed("Far too many files differ; give a path.")
     files = list(_files(told.output))
-    if outside := [each for each in files if not git.holds(each.name)]:
-        raise ToolFailed(
-            f"git names {printable(os.fsdecode(outside[0].name))}, which is outside the project: "
-            "its index is damaged or made up; let the person run `git reset`."
-        )
+    for each in files:
+        git.check(each.name)
     hidden = [each for each in files if _is_hidden(git, each, path)]
     if len(hidden) > HIDDEN:
         raise ToolFailed("Too many files that may not be read without asking differ; give a path.")

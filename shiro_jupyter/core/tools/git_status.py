@@ -78,6 +78,7 @@ def _grouped(git: Git, found: list[Change]) -> dict[str, list[str]]:
         title: [] for title in ("In conflict", "Staged", "Changed, not staged", "Untracked")
     }
     for change in found:
+        git.check(change.name)
         name, old = (printable(git.name(each)) for each in (change.name, change.old))
         index, tree = change.states[0], change.states[1]
         moved = f"{old} -> {name}" if old else name

@@ -6,6 +6,7 @@ A repository may be hostile: nothing that its config names is run, and nothing h
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +27,8 @@ _FILES_READ = (
     *("info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout"),
     "objects/info/alternates",
 )
+_OUT = frozenset({b"", b".", b"..", b".git"})
+_SEPARATOR = re.compile(rb"[/\\:]" if os.name == "nt" else b"/")
 # Folders of a git folder, and of one of a submodule in it, that are not read here: what is in them
 # may be anything.
 _UNREAD = frozenset({"annex", "hooks", "lfs", "rr-cache", "svn"})
@@ -206,10 +209,17 @@ def changes(fields: Iterable[bytes]) -> Iterator[Change]:
             yield Change(states, name, next(fields, b"") if set(states) & set("RC") else b"")
 
 
+def is_outside(name: bytes) -> bool:
+    """Whether a name that git gives leads out of the work tree, or into a git folder: git writes
+    none such into an index, which may be made up."""
+    parts = _SEPARATOR.split(name.removesuffix(b"/").lower())
+    return not _OUT.isdisjoint(parts)
+
+
 def _names(listed: bytes) -> Iterator[bytes]:
     """Each path once, without those of our own store."""
     for change in changes(listed.split(b"\0")):
-        if b".shiro" not in change.name.split(b"/"):
+        if b".shiro" not in change.name.split(b"/") and not is_outside(change.name):
             yield change.name
 
 

@@ -13,8 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
+from pathlib import Path
 
-from .git import Repository
+from .git import Repository, is_outside
 
 INDEX_LIMIT = 500_000_000  # bytes
 _CONFIG_LIMIT = 1_000_000
@@ -53,6 +54,15 @@ class Tracked:
         place = bisect_left(self._sorted, within)
         return takewhile(lambda name: name.startswith(within), islice(self._sorted, place, None))
 
+    @property
+    def made_up(self) -> bytes:
+        """A name that is in no real index, empty where there is none; looked for in the base of a
+        split index, too, where alone an entry may have no name."""
+        names = [name for _, name in self._all]
+        for base in sorted(self.repository.own.glob("sharedindex.*")) if self.repository else ():
+            names += [name for _, name in self._read_from(_content(base))]
+        return next((name for name in names if name and is_outside(name)), b"")
+
     @cached_property
     def links(self) -> frozenset[bytes]:
         """Repositories inside this one that it knows of."""
@@ -70,21 +80,24 @@ class Tracked:
 
     @cached_property
     def _entries(self) -> list[tuple[int, bytes]]:
+        return [(mode, name) for mode, name in self._all if not is_outside(name)]
+
+    @cached_property
+    def _all(self) -> list[tuple[int, bytes]]:
+        return self._read_from(self._data)
+
+    def _read_from(self, data: bytes) -> list[tuple[int, bytes]]:
         """Up to where the index is torn, if it is."""
         found: list[tuple[int, bytes]] = []
         with suppress(ValueError, IndexError, struct.error):
             hash_size = 32 if self.repository and is_sha256(self.repository) else 20
-            for entry in _read(self._data, hash_size):
+            for entry in _read(data, hash_size):
                 found.append(entry)
         return found
 
     @cached_property
     def _data(self) -> bytes:
-        with suppress(OSError):
-            index = self.repository and self.repository.own / "index"
-            if index and index.is_file() and index.stat().st_size <= INDEX_LIMIT:
-                return index.read_bytes()
-        return b""
+        return _content(self.repository.own / "index") if self.repository else b""
 
     @property
     def _is_compressed(self) -> bool:
@@ -101,6 +114,13 @@ def is_sha256(repository: Repository) -> bool:
                 text = stream.read(_CONFIG_LIMIT)
             return bool(re.search(rb"(?im)^\s*objectformat\s*=\s*sha256\b", text))
     return False
+
+
+def _content(index: Path) -> bytes:
+    with suppress(OSError):
+        if index.is_file() and index.stat().st_size <= INDEX_LIMIT:
+            return index.read_bytes()
+    return b""
 
 
 def _read(data: bytes, hash_size: int) -> Iterator[tuple[int, bytes]]:

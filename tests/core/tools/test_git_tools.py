@@ -511,20 +511,23 @@ def test_files_that_hold_keys_are_asked_for_and_nothing_else_is(root: Path) -> N
         assert Gate(mode="plan").decide(tool.subject(tool.parse('{"path": "."}'), context), ())
 
 
-def crafted(root: Path) -> None:
-    """An index that names a file outside."""
+def crafted(root: Path, same: bool) -> None:
+    """An index that names a file outside, with what it holds or something else."""
     (root.parent / "secret").write_text("of outside\n")
     (root / "xx").mkdir()
-    (root / "xx/secret").write_text("inside\n")
+    (root / "xx/secret").write_text("of outside\n" if same else "inside\n")
     git(root, "add", ".")
     index = (root / ".git/index").read_bytes()[:-20].replace(b"xx/secret", b"../secret")
     (root / ".git/index").write_bytes(index + hashlib.sha1(index).digest())
 
 
-def test_an_index_that_names_a_file_outside_shows_nothing_of_it(root: Path) -> None:
-    crafted(root)
-    assert "which is outside the project" in refused(root, GitDiff())
-    assert "of outside" not in text(root, GitStatus())
+@pytest.mark.parametrize("same", [True, False])
+def test_an_index_that_names_a_file_outside_shows_nothing_of_it(root: Path, same: bool) -> None:
+    """Not even whether it holds what the index says."""
+    crafted(root, same)
+    for tool, arguments in called(root):
+        sentence = refused(root, tool, **arguments)
+        assert sentence.startswith("git names ../secret, which is outside the project: its index")
 
 
 def foreign(root: Path, kind: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -75,6 +76,41 @@ def test_a_repository_inside_is_told_from_a_file(tmp_path: Path) -> None:
         assert tracked.links == {b"sub/inner"}
         assert tracked.holds(b"sub/inner", True) and tracked.holds(b"sub", True)
         assert not tracked.holds(b"sub/inner", False)
+
+
+@pytest.mark.parametrize("name", [b"../xyz", b"/xy/xyz", b".git/xy", b"xy/../x", b"y/.GIT/"])
+def test_a_name_that_leads_out_of_the_work_tree_is_dropped_and_told(
+    tmp_path: Path, name: bytes
+) -> None:
+    repository = made(tmp_path)
+    assert not Tracked(repository).made_up
+    path = tmp_path / "xxxxxxx"[: len(name)]
+    path.touch()
+    git("-C", tmp_path, "add", path)
+    index = repository.own / "index"
+    length = bytes([len(name)])
+    known = length + os.fsencode(path.name)
+    assert index.read_bytes().count(known) == 1
+    index.write_bytes(index.read_bytes().replace(known, length + name))
+    tracked = looked_through(repository)
+    assert tracked.made_up == name
+    assert not tracked.holds(name, False) and tracked.holds(b"a", False)
+    assert tracked.below(name.partition(b"/")[0]) == []
+    index.rename(repository.own / "sharedindex.1")
+    assert Tracked(repository).made_up == name
+
+
+def test_a_split_or_sparse_index_is_not_taken_for_made_up(tmp_path: Path) -> None:
+    repository = made(tmp_path)
+    git("-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
+    git("-C", tmp_path, "update-index", "--split-index")
+    (tmp_path / "a").write_text("x")
+    git("-C", tmp_path, "add", "a")
+    assert list(repository.own.glob("sharedindex.*")) and not Tracked(repository).made_up
+    git("-C", tmp_path, "update-index", "--no-split-index")
+    git("-C", tmp_path, "sparse-checkout", "set", "--sparse-index", "b")
+    assert b"long/" in (repository.own / "index").read_bytes()
+    assert not Tracked(repository).made_up
 
 
 @pytest.mark.parametrize(
