@@ -25,11 +25,10 @@ from .launchers import (
     unwrapped,
 )
 from .lookers import does_more
-from .quoting import subscript_runs, unescaped
+from .quoting import TORN, subscript_runs, unescaped
 
 _REDIRECT = re.compile(r"(?:\d*|\{\w+\})(?:&>>?|>>|>\||>&|<<<|<<-?|<>|<&|>|<)")
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;&|\n]")
-_TORN = re.compile(r"([$<>]|[&|;(](?=(?:\\\n)+[&|;(]))(?:\\\n)+(?=\S)")
 _SUBSCRIPT = re.compile(r"\w+\[[^\]]*\Z")
 # What a backslash takes its meaning from between double quotes; before others it stands.
 _QUOTED_ESCAPES = ("$", "`", '"', "\\", "\n")
@@ -116,10 +115,9 @@ class _Reader:
     def read(self, text: str, depth: int) -> None:
         if re.search(r"[\0-\x08\x0b-\x1f\x7f]|@P\}", text):
             self._lose()
-        # Lines are joined before `$(`, `<<` or `&&` are looked for, save in single quotes.
-        if _TORN.search(text):
+        if TORN.search(text):
             self._lose()
-            text = _TORN.sub(r"\1", text)
+            text = TORN.sub(r"\1", text)
         # The usual ways to write a blank without one.
         if re.search(r"\$\{?IFS\b", text):
             self._lose()
@@ -186,6 +184,7 @@ class _Reader:
             state.fed.append(word)
         elif state.redirect:
             self.targets.append(word)
+            self.loose |= set() if _FIXED.fullmatch(raw) else {word}
         else:
             words = expanded(raw, word)
             state.words += words

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+# Lines are joined before `$(`, `<<` or `&&` are looked for, save in single quotes.
+TORN = re.compile(r"([$<>]|[&|;(](?=(?:\\\n)+[&|;(]))(?:\\\n)+(?=\S)")
 _ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.)|\Z)", re.S
 )

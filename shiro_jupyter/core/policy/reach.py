@@ -13,11 +13,13 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from .commands import Reading, read_command
+from .kept import code_keeps, is_kept, may_name
 from .launchers import (
     ASSIGNMENT,
     KEYWORDS,
     PYTHON,
     Words,
+    fed,
     launched,
     module_of,
     name_of,
@@ -26,9 +28,10 @@ from .launchers import (
     unwrapped,
     with_modules,
 )
-from .lookers import does_more, edits_only
-from .names import is_steering_name, named
+from .lookers import begins, does_more, edits_only
+from .names import named
 from .subjects import Subject
+from .variables import values_of
 
 # What a session is tainted by.
 NETWORK, ELSEWHERE = "network", "files outside the project"
@@ -109,8 +112,17 @@ _STEERS = re.compile(
 )
 _STREAMS = re.compile(r"/dev/(?:null|std(?:in|out|err)|fd/\d+|tty)")
 _ELSEWHERE = re.compile(r"/|~|\$\{?(?:HOME|TMPDIR)\b|[A-Za-z]:[\\/]")
-# What is told to later sessions.
-_KEPT = re.compile(r"(?:^|/)(?:\.shiro|AGENTS\.md)(?:/|$)", re.IGNORECASE)
+# Commands that write no file that they are given the name of, as far as we know; what a script or a
+# test does inside is not ours to say.
+_WRITE_NONE = named(
+    """printf true false : pwd date sleep seq dirname kill wait exit return break continue set shift
+    local read mapfile expr nproc uname id whoami ps free uptime jobs export fd fdfind tree comm
+    join fold fmt rev expand shuf md5sum sha1sum sha256sum cksum pytest ruff mypy pyright black
+    isort flake8 pylint"""
+)
+_GIT_WRITES = frozenset({"mv", "rm", "restore", "clean", "apply", "archive", "worktree"})
+# Options of local commands that send something, or fetch it.
+_SENDS = {"pytest": ("--pastebin", "--tx", "--rsyncdir"), "mypy": ("--install-types",)}
 # They bring what they are given into a place that is given last.
 _COPIERS = frozenset({"cp", "mv", "ln", "install"})
 
@@ -124,7 +136,7 @@ def reaches_out(subject: Subject) -> bool:
         case "write":
             return any(is_elsewhere(text) or is_kept(text) for text in subject.texts)
         case "kernel":
-            return any(map(_SPEAKS.search, subject.texts))
+            return any(_SPEAKS.search(text) or code_keeps(text) for text in subject.texts)
         case "shell":
             return any(
                 not (reading := read_command(text)).followed
@@ -162,11 +174,6 @@ def is_elsewhere(path: str) -> bool:
     return posixpath.normpath(path).split("/")[0] == ".."
 
 
-def is_kept(path: str) -> bool:
-    """Whether what stands there is told to later sessions, or steers other programs."""
-    return _KEPT.search(path) is not None or is_steering_name(path)
-
-
 def _is_local(form: Words, text: str) -> bool:
     """Whether a command is known to stay on this machine; what it starts is judged itself."""
     name = name_of(form[0])
@@ -179,7 +186,12 @@ def _is_local(form: Words, text: str) -> bool:
     if name in _LOCAL:
         return _stays(name, form)
     if PYTHON.fullmatch(name):
-        return not _speaks(form, text)
+        code = text if "<<" in text or "|" in text else " ".join(form)
+        return not _speaks(form, text) and not code_keeps(code)
+    if any(begins(word, *_SENDS.get(name, ())) for word in form[1:]):
+        return False
+    if name == "tar" and any(re.match(r"[^/]*:", word) for word in form[1:]):
+        return False  # an archive on another machine
     if name == "export":
         return not any(map(_STEERS.match, form[1:]))
     return name in _HERE or bool(launched(form) or nested_scripts(form) or runs_its_input(form))
@@ -220,30 +232,52 @@ def _stays(name: str, form: Words) -> bool:
     if name == "git":
         if "remote" in words:
             return not _GIT_REMOTE & set(words)
-        if any(word.startswith("--remote") for word in form):
+        if any(begins(word, "--remote") for word in form):
             return False
         # Behind options of git's own that take a value, such as `-C folder`.
         words = words[1:] if form[1:2] == ("-C",) else words
         if "-c" in form[1:2] or (words[:1] == ["config"] and not _GIT_CONFIG_READS & set(form)):
             return False
+    elif any(map(_URL.search, form)):
+        return False
     if not words:
         return name != "yarn"  # which installs
     return words[0] in _LOCAL[name]
 
 
 def _writes_elsewhere(reading: Reading) -> bool:
-    moved = _leaves(reading)
-    if any(
-        is_elsewhere(each) or is_kept(each) or (moved and not _STREAMS.fullmatch(each))
-        for each in reading.targets
-    ):
+    """A word that is not known, where a file's name is due, counts as any."""
+    moved, values = _leaves(reading), values_of(reading)
+
+    def leaves(word: str, *, whole: str = "") -> bool:
+        if (whole or word) not in reading.loose:
+            return is_elsewhere(word) or is_kept(word)
+        named = may_name(word, values)
+        return named is None or any(map(is_elsewhere, named))
+
+    if any(leaves(each) or (moved and not _STREAMS.fullmatch(each)) for each in reading.targets):
         return True
-    return any(
-        (name_of(form[0]) not in _TELL | _SHOW or does_more(form))
-        and (moved or any(is_elsewhere(each) or is_kept(each) for each in _paths(form)))
-        for form in _forms(reading)
-        if form[0] not in KEYWORDS
-    )
+    for form in _forms(reading):
+        if form[0] in KEYWORDS or (name_of(form[0]) in _TELL | _SHOW and not does_more(form)):
+            continue
+        writes = _writes_files(form)
+        if moved or any(
+            is_elsewhere(part) or is_kept(part) or (writes and leaves(part, whole=whole))
+            for whole, part in _parts(form)
+        ):
+            return True
+    return any(map(_writes_files, (each for words in reading.commands for each in fed(words))))
+
+
+def _writes_files(form: Words) -> bool:
+    """Whether a command that stays here may write what it is given the name of; what a launcher
+    starts is judged itself."""
+    name = name_of(form[0])
+    if name == "git":
+        return not _GIT_WRITES.isdisjoint(form)
+    if name in _LOCAL or PYTHON.fullmatch(name) or launched(form):
+        return False
+    return not ASSIGNMENT.match(form[0]) and name not in _TELL | _SHOW - {"sed"} | _WRITE_NONE
 
 
 def _shows_elsewhere(reading: Reading, ours: Iterable[PurePath]) -> bool:
@@ -288,9 +322,13 @@ def _goes_elsewhere(reading: Reading) -> bool:
 
 
 def _paths(form: Words) -> list[str]:
-    """What may be a path: each argument, and what stands behind the `=` of one."""
+    return [part for _, part in _parts(form)]
+
+
+def _parts(form: Words) -> list[tuple[str, str]]:
+    """What may be a path, with the whole word: each argument, and what stands behind its `=`."""
     words = list(form[1:])
     if name_of(form[0]) in _PATTERNED and "-e" not in words:
         first = next((word for word in words if word[:1] != "-"), None)
         words = [word for word in words if word is not first]
-    return [part for word in words for part in (word, word.partition("=")[2]) if part]
+    return [(word, part) for word in words for part in (word, word.partition("=")[2]) if part]

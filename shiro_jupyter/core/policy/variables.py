@@ -9,25 +9,25 @@ from .launchers import ASSIGNMENT
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _LOOPS = ("for", "select")
+Values = dict[str, list[str]]
 _MOST = 50  # words that one word may come to
 
 
-def filled(word: str, values: dict[str, list[str]]) -> list[str] | None:
+def filled(word: str, values: Values) -> list[str] | None:
     """The words that a word may come to, `None` where that is not known."""
     words = [word]
     for name in {match[1] or match[2] for match in _VARIABLE.finditer(word)}:
         if name not in values or len(words) * len(values[name]) > _MOST:
             return None
         each = re.compile(rf"\$(?:{name}(?!\w)|\{{{name}\}})")
-        words = [
-            each.sub(lambda _, value=value: value, one) for one in words for value in values[name]
-        ]
+        said = [value.replace("\\", r"\\") for value in values[name]]
+        words = [each.sub(value, one) for one in words for value in said]
     return None if any(set("$`") & set(one) for one in words) else words
 
 
-def values_of(reading: Reading) -> dict[str, list[str]]:
+def values_of(reading: Reading) -> Values:
     """All that each variable is set to, of those that are set in plain words alone."""
-    values = dict[str, list[str]]()
+    values = Values()
     unknown = set[str]()
     for command in reading.commands:
         words = command
