@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import StorageError
-from ..workspace.files import remove, retried, write_atomic
+from ..workspace.files import clear_left, remove, retried, write_atomic
 from ..workspace.paths import OPEN_PLAIN
 from ..workspace.plain import read_plain, refuse_link, told
 
@@ -219,8 +219,10 @@ class FileUndo:
             return judged if done else None
 
         judged, _ = _judged(entry)
-        # Beside what is not touched no lock is put either.
-        return judged if judged.state == "kept" else retried(judged.path, attempt)
+        if judged.state == "kept":  # beside what is not touched no lock is put either
+            clear_left(judged.path)  # of an undo that was killed once the file was put back
+            return judged
+        return retried(judged.path, attempt)
 
     def _remove_made(self, turn: int, removed: set[Path]) -> None:
         """The folders that were made for files which are gone again, where they are empty."""

@@ -230,6 +230,14 @@ def locked(
                 lock.unlink()
 
 
+def clear_left(path: Path) -> None:
+    """Remove what a process that was killed left beside a file, where that can be done."""
+    lock = _lock_of(path)
+    with suppress(OSError):
+        if are_stale([lock], LOCK_STALE):
+            _break(path, lock, LOCK_STALE)
+
+
 def _lock_of(path: Path) -> Path:
     """A name that is nobody else's: `Pipfile.lock` is not the lock of `Pipfile`."""
     return path.with_name(f".{_short(path)}.shiro.lock")

@@ -244,6 +244,22 @@ def test_a_large_file_is_not_kept_and_that_is_said(
     assert (bench.root / "a.txt").read_text() == "new\n"
 
 
+@pytest.mark.parametrize("age", [60, 0])
+def test_what_a_killed_undo_left_beside_a_file_goes_with_the_next(bench: Bench, age: int) -> None:
+    """Unless it may be of one that runs."""
+    path = bench.root / "a.txt"
+    path.write_text("old\n")
+    write(bench, "a.txt", "new\n")
+    path.write_text("old\n")
+    left = {bench.root / ".a.txt.shiro.lock", bench.root / ".a.txt.0123456789ab.tmp"}
+    for each in left:
+        each.write_bytes(b"killed")
+        os.utime(each, (time.time() - age, time.time() - age))
+    assert undone(bench) == {"a.txt": ("kept", undo.SAME)}
+    assert set(bench.root.glob(".a.txt*")) == (set() if age else left)
+    assert path.read_text() == "old\n"
+
+
 def test_the_newest_turns_are_kept(bench: Bench) -> None:
     for turn in range(1, undo.TURNS + 4):
         bench.turn = turn
