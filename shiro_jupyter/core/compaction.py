@@ -50,6 +50,11 @@ HEADINGS = (
     "Commands and outcomes",
     "What remains",
 )
+# What code says in a summary, at the beginning of a line: no model may say it in its place.
+_OURS = re.compile(
+    r"(?i)[#*_>\s\d.]*(what the person said, word for word|files that tools were called with)\b"
+)
+_BRACKETS = re.compile(r"(?i)\W*(this summary stands for|what the person said last follows)\b")
 LEAST_HEADINGS = 3  # of those, for a reply to be a summary at all
 _FENCED = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
 REPEATED = 4  # times that a model which goes round in circles writes a line
@@ -78,6 +83,7 @@ KEEP = "The person asks for this in particular: {words}"
 
 OPENING = "[This summary stands for the conversation before it, which is not shown any more.]"
 FACTS = "## What the person said, word for word"
+FILES_CALLED = "## Files that tools were called with"
 ENDED = "[What the person said last follows as it was. That turn has ended.]"
 AT_WORK = "[What the person said last follows as it was. You are at work on it: go on from there.]"
 
@@ -208,7 +214,7 @@ class Compactor:
 
 def usable(text: str) -> str:
     """The model's summary, as far as code can tell that it is one. Raises `NotCompacted`."""
-    text = _FENCED.sub(r"\1", text.strip()).strip()
+    text = _without_ours(_FENCED.sub(r"\1", text.strip())).strip()
     if not text:
         raise NotCompacted("the model's summary is empty")
     found = [each for each in HEADINGS if re.search(rf"(?im)^[#*\s\d.]*{each}\b", text)]
@@ -218,6 +224,19 @@ def usable(text: str) -> str:
     if any(lines.count(line) >= REPEATED for line in lines):
         raise NotCompacted("the model's summary says the same again and again")
     return text
+
+
+def _without_ours(text: str) -> str:
+    """Without lines that pass for those of code, and what stands under such a heading."""
+    kept, forged = [], False
+    for line in text.split("\n"):
+        if _OURS.match(line):
+            forged = True
+        elif line.lstrip().startswith("#") or any(map(line.strip().startswith, HEADINGS)):
+            forged = False
+        if not (forged or _BRACKETS.match(line)):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _size(items: Sequence[Item]) -> int:
@@ -275,7 +294,8 @@ def _told(item: Item, limit: int) -> str:
         case Result():
             said = f"Result:\n{result_text(item)}"
         case Summary(text):
-            said = f"Summary of what was before:\n{text.partition(FACTS)[0]}"
+            models, facts, _ = text.rpartition(f"\n\n{FACTS}\n")
+            said = f"Summary of what was before:\n{models if facts else text}"
         case Note(text):
             said = f"Note:\n{text}"
     who, _, text = said.partition("\n")
@@ -329,7 +349,7 @@ def files_named(items: Sequence[Item], writes: Collection[str]) -> list[str]:
     changed = _listed([path for path, written in found.items() if written])
     others = _listed([path for path, written in found.items() if not written])
     lines = [f"- changed: {changed}"] * bool(changed) + [f"- looked at: {others}"] * bool(others)
-    return ["\n".join(["## Files that tools were called with", "", *lines])] if lines else []
+    return ["\n".join([FILES_CALLED, "", *lines])] if lines else []
 
 
 def _paths(arguments: object) -> Iterator[str]:

@@ -179,6 +179,10 @@ def prunes(it: Conversation) -> None:
         it.counts["cuts"] += 1
 
 
+async def _allowed(request: Request, profile: Profile) -> None:
+    """Nobody is asked."""
+
+
 def compacts(it: Conversation) -> None:
     """As the agent does it, or as it stands in a file."""
     if it.random.random() < 0.5:
@@ -186,7 +190,7 @@ def compacts(it: Conversation) -> None:
             Summary("[A summary.] The dates are to be cleaned.", it.session.turn or 1)
         )
         return
-    compactor = Compactor(it.clock, lambda event: None, str)
+    compactor = Compactor(it.clock, lambda event: None, str, _allowed)
     client: ModelClient = ScriptedModel([Step(SUMMARY)])
     try:
         asyncio.run(compactor.compact(it.session, client, lambda usage: None))
