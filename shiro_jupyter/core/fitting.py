@@ -8,9 +8,10 @@ from dataclasses import astuple, replace
 from .compaction import Compactor
 from .context.prune import Pruner, enough, shown
 from .context.tokens import Measure
-from .errors import EndpointError, NotCompacted
+from .errors import EndpointError, LimitReached, NotCompacted
 from .events import Compacted, Notice, Usage, UsageReported
 from .models.base import ModelClient, Request
+from .models.profiles import Profile
 from .models.room import calibration_of, room_for_items, size_of
 from .sessions.session import Session
 from .transcript import Cut, Result, User
@@ -34,7 +35,8 @@ class Fitting:
 
     async def fitted(self, request: Request, client: ModelClient, turn: Turn) -> Request:
         """The request with as much of the conversation as the model's window takes; a client that
-        writes its own prompt chooses by itself."""
+        writes its own prompt chooses by itself. Raises `LimitReached` where a known window has no
+        place even for what cannot be left out: some endpoints would silently cut that."""
         if client.profile.calling == "schema":
             return request
         room, before = self._room(request, client), self._size()
@@ -44,7 +46,21 @@ class Fitting:
             if self._size() > enough(room) and (self._tried < 0 or grown > room - enough(room)):
                 await self._compact(client, turn)
             self._tell(before, turn)
-        return replace(request, items=shown(self._session.items, self._pruner.cut))
+        fitted = replace(request, items=shown(self._session.items, self._pruner.cut))
+        if self._size() > room:
+            self._refuse_beyond(fitted, client.profile)
+        return fitted
+
+    def _refuse_beyond(self, request: Request, profile: Profile) -> None:
+        size = size_of(request, profile, self._measure)
+        tokens = calibration_of(profile, self._measure).tokens(size)
+        if profile.window and tokens > profile.window:
+            raise LimitReached(
+                f"Not sent: with the least of the conversation the request has about {tokens:,} "
+                f"tokens, and the window of {profile.model} is {profile.window:,}; ask with a "
+                "shorter prompt, choose a model with a larger window with /model, or set `window` "
+                "where it has more."
+            )
 
     def as_it_is(self, request: Request, client: ModelClient) -> Request:
         """What goes out of the request as things stand, with nothing done about its size."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +18,7 @@ from shiro_jupyter.core.context.tokens import estimate_item
 from shiro_jupyter.core.errors import EndpointError, EndpointRefused, NotCompacted
 from shiro_jupyter.core.events import Compacted, Notice, TurnEnded, Usage
 from shiro_jupyter.core.models.base import Piece, Request, TextPiece
-from shiro_jupyter.core.models.room import room_for_items
+from shiro_jupyter.core.models.room import UNKNOWN, room_for_items
 from shiro_jupyter.core.models.scripted import ScriptedCall, ScriptedModel, Step
 from shiro_jupyter.core.todos import Todo
 from shiro_jupyter.core.transcript import Call, Item, Result, Summary, User
@@ -57,7 +58,7 @@ def play(
 
 
 def write_files(project: Path) -> None:
-    project.mkdir()
+    project.mkdir(parents=True)
     for number in range(20):
         (project / f"{number}.txt").write_text(f"{number}\n" + f"{'word ' * 10}\n" * 150)
     (project / "long.txt").write_text("word\n" * 5_500)
@@ -103,8 +104,13 @@ def test_where_that_does_not_help_it_is_compacted_in_mid_turn_and_goes_on(tmp_pa
 def test_a_compaction_that_does_not_help_is_not_tried_at_each_step(tmp_path: Path) -> None:
     small = [ScriptedCall("bash", {"command": f"true {number}"}) for number in range(12)]
     steps = [look("long.txt"), *(Step(calls=[call]) for call in small)]
+    long = {"prompts": ("word " * 5_000,), "window": 24_000}  # and little left for a reply
     stage, model, (ended,) = play(
-        tmp_path, *steps, Step("done"), prompts=("word " * 12_000,), summary=lambda prompt: ""
+        tmp_path,
+        *steps,
+        Step("done"),
+        summary=lambda prompt: "",
+        **long,  # type: ignore[arg-type]
     )
     assert ended.outcome == "answered"
     assert 1 <= len(model.asked) <= 3
@@ -162,6 +168,34 @@ def test_a_client_that_writes_its_own_prompt_is_left_alone(tmp_path: Path) -> No
     stage, model, (ended,) = play(tmp_path, *steps, calling="schema", window=2_000)
     assert ended.outcome == "failed"
     assert model.requests[-1].items == tuple(stage.session.items) and not model.asked
+
+
+def test_what_fits_no_window_is_refused_in_a_sentence_and_the_next_prompt_works(
+    tmp_path: Path,
+) -> None:
+    prompts = ("hi", "word " * 20_000, "short")
+    _, model, ended = play(tmp_path, Step("Hello."), Step("Yes."), prompts=prompts)
+    assert [each.outcome for each in ended] == ["answered", "limited", "answered"]
+    said = re.sub(r"about [\d,]+ tokens", "about N tokens", ended[1].reason)
+    assert said == (
+        "Not sent: with the least of the conversation the request has about N tokens, and the "
+        "window of scripted is 16,000; ask with a shorter prompt, choose a model with a larger "
+        "window with /model, or set `window` where it has more."
+    )
+    assert [each.turn for each in model.requests] == [1, 3]
+    assert all(size(each.items) < 1_000 for each in model.requests)
+
+
+def test_what_fits_but_leaves_little_for_the_reply_is_sent(tmp_path: Path) -> None:
+    """As is what may fit, since nobody knows the window."""
+    _, model, (ended,) = play(tmp_path, Step("Yes."), prompts=("word " * 11_500,))
+    assert ended.outcome == "answered" and room(model.requests[0], model) < size(
+        model.requests[0].items
+    )
+    _, model, (ended,) = play(
+        tmp_path / "other", Step("Yes."), prompts=("word " * 150_000,), window=0
+    )
+    assert ended.outcome == "answered" and size(model.requests[0].items) > UNKNOWN
 
 
 # -- asked for by the person -----------------------------------------------------------------------
