@@ -13,14 +13,14 @@ import re
 import stat
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .context.sources import SAID, Source
-from .context.tokens import Measure
+from .context.tokens import Measure, estimate
 from .errors import LimitReached, StorageError
 from .events import (
     ALLOW,
@@ -34,12 +34,13 @@ from .events import (
     Usage,
     dollars,
 )
-from .models.base import Finished, ModelClient, Piece, Request
+from .models.base import Finished, ModelClient, Piece, ReasoningPiece, Request, TextPiece
 from .models.lone import Allow
 from .models.prices import cost_of, is_local, is_priced
 from .models.profiles import Profile
 from .models.room import calibration_of, sources_of
 from .sessions.session import Session, Spent
+from .transcript import Call
 from .turn import Limits
 from .workspace.clock import Clock
 from .workspace.files import append
@@ -48,7 +49,7 @@ from .workspace.paths import OPEN_PLAIN
 Ask = Callable[[Question], Awaitable[Answer | None]]
 
 WARNED = 0.8  # of a cap: the person is told
-_ENTRY = re.compile(rb'\{"at": "[^"{}]*", "usd": (null|[0-9.eE+-]+)\}')
+_ENTRY = re.compile(rb'\{"at": "[^"{}]*", "usd": (null|[0-9.eE+-]+)(?:, "about": ([0-9.eE+-]+))?\}')
 
 
 class Ledger:
@@ -66,8 +67,13 @@ class Ledger:
         if not (cost.priced or cost.unknown):
             return
         now = self._clock.now()
-        entry = {"at": now.isoformat(timespec="milliseconds"), "usd": cost.dollars}
-        line = json.dumps(entry if cost.priced else entry | {"usd": None})
+        entry: dict[str, str | float | None] = {
+            "at": now.isoformat(timespec="milliseconds"),
+            "usd": cost.dollars,
+        }
+        if not cost.priced:
+            entry |= {"usd": None} | ({"about": cost.dollars} if cost.dollars else {})
+        line = json.dumps(entry)
         self._turn_to(now)
         try:
             append(self._path, f"{line}\n".encode(), private=True)
@@ -93,7 +99,7 @@ class Ledger:
             return self._known + self._unsaved
         end = 0
         for entry in _ENTRY.finditer(data):
-            self._known += _cost_in(entry[1])
+            self._known += _cost_in(entry[1], entry[2] or b"0")
             end = entry.end()
         self._read += end
         return self._known + self._unsaved
@@ -105,12 +111,15 @@ class Ledger:
             self._read, self._known, self._unsaved = 0, NO_COST, NO_COST
 
 
-def _cost_in(amount: bytes) -> Cost:
+def _cost_in(amount: bytes, about: bytes) -> Cost:
+    unknown = amount == b"null"
     try:
-        usd = float(amount)
+        usd = float(about if unknown else amount)
     except ValueError:
-        return Cost(unknown=1) if amount == b"null" else NO_COST
-    return Cost(usd, priced=1) if math.isfinite(usd) and usd >= 0 else NO_COST
+        return NO_COST
+    if not (math.isfinite(usd) and usd >= 0):
+        return NO_COST
+    return Cost(usd, unknown=1) if unknown else Cost(usd, priced=1)
 
 
 @dataclass(frozen=True)
@@ -120,9 +129,17 @@ class _Cap:
 
     name: str
     what: str
-    spent: float
+    cost: Cost
     most: float
     instead: str
+
+    @property
+    def spent(self) -> float:
+        return self.cost.dollars
+
+    @property
+    def said(self) -> str:
+        return "about " * bool(self.cost.unknown) + dollars(self.spent)
 
 
 @dataclass
@@ -205,7 +222,7 @@ class Meter:
         for cap in caps:
             if cap.spent >= cap.most:
                 raise LimitReached(
-                    f"Stopped: {cap.what} have cost {dollars(cap.spent)}, and {cap.name} is "
+                    f"Stopped: {cap.what} have cost {cap.said}, and {cap.name} is "
                     f"{dollars(cap.most)}; set it higher (SHIRO_{cap.name.upper()}), or "
                     f"{cap.instead}."
                 )
@@ -217,18 +234,30 @@ class Meter:
                 "them.",
             )
 
-    def count(self, usage: Usage, profile: Profile) -> None:
-        """A call has ended; one that broke off has no usage."""
+    def count(self, usage: Usage, request: Request, profile: Profile, said: str) -> None:
+        """A call has ended; one that broke off has no usage. What was not counted of a model with
+        a price costs about what our estimate of it does: its cost stays unknown, but caps hold."""
         cost = cost_of(profile, usage, self.clock.now())
+        if cost.unknown and not (usage.input or usage.output):
+            about = Usage(input=self.tokens(request, profile), output=estimate(said))
+            cost = replace(cost, dollars=cost_of(profile, about, self.clock.now()).dollars)
         self.usage += usage
         self.cost += cost
         if self.ledger:
             self.ledger.add(cost)
-        for cap in self._caps() if cost.priced else ():
+        caps = self._caps() if cost.dollars else []
+        if caps and cost.unknown:
+            names = " and ".join(cap.name for cap in caps)
+            self._tell_once(
+                f"use of {profile.model}",
+                f"What a call of {profile.model} used was not counted by the endpoint: what it "
+                f"cost is estimated, which counts towards {names}.",
+            )
+        for cap in caps:
             if cap.spent >= cap.most * WARNED:
                 self._tell_once(
                     f"{cap.name} of {cap.most} on {self.clock.now():%x}",
-                    f"{cap.what.capitalize()} have cost {dollars(cap.spent)}; at {cap.name} "
+                    f"{cap.what.capitalize()} have cost {cap.said}; at {cap.name} "
                     f"({dollars(cap.most)}) no further one is made.",
                 )
 
@@ -240,8 +269,8 @@ class Meter:
         session, day = self.spent()
         another, tomorrow = "begin another with /clear", "go on tomorrow"
         caps = (
-            _Cap("max_cost", "this session's calls", session.dollars, limits.cost, another),
-            _Cap("max_cost_day", "today's calls", day.dollars, limits.cost_day, tomorrow),
+            _Cap("max_cost", "this session's calls", session, limits.cost, another),
+            _Cap("max_cost_day", "today's calls", day, limits.cost_day, tomorrow),
         )
         return [cap for cap in caps if cap.most]
 
@@ -282,19 +311,23 @@ class _Metered:
         meter = self._meter
         meter.check(self.profile)
         began = ended = False
+        said: list[str] = []
         pieces = self._client.stream(request)
         assert isinstance(pieces, AsyncGenerator)
         try:
             async with aclosing(pieces):
                 async for piece in pieces:
                     began = True
+                    if isinstance(piece, TextPiece | ReasoningPiece):
+                        said.append(piece.text)
                     if isinstance(piece, Finished):
                         ended = True
-                        meter.count(piece.usage, self.profile)
+                        said += [each.arguments for each in piece.items if isinstance(each, Call)]
+                        meter.count(piece.usage, request, self.profile, "".join(said))
                     yield piece
         finally:
             if began and not ended:  # what was read of it has its price, which nobody tells
-                meter.count(Usage(), self.profile)
+                meter.count(Usage(), request, self.profile, "".join(said))
 
     async def close(self) -> None:
         await self._client.close()

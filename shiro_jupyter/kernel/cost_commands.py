@@ -81,16 +81,19 @@ def cached_share(usage: Usage) -> str:
 
 
 def _cell(cost: Cost) -> str:
-    known = [dollars(cost.dollars)] if cost.priced else []
+    about = "about " * bool(cost.unknown)
+    known = [f"{about}{dollars(cost.dollars)}"] if cost.priced or cost.dollars else []
+    if cost.unknown and not cost.priced and known:
+        return known[0]  # by estimate
     unknown = ["unknown"] if cost.unknown else []
     return " + ".join([*known, *unknown]) or ("local" if cost.local else "")
 
 
 def said_cost(cost: Cost) -> str:
     """`$0.0123`; what is not known is said so, and never shown as nothing."""
-    if cost.priced and cost.unknown:
-        calls = "1 call" if cost.unknown == 1 else f"{cost.unknown} calls"
-        return f"{dollars(cost.dollars)}, and {calls} of unknown cost"
+    if cost.unknown and (cost.priced or cost.dollars):
+        calls = "1 call is" if cost.unknown == 1 else f"{cost.unknown} calls are"
+        return f"about {dollars(cost.dollars)}, since {calls} of unknown cost"
     if cost.priced:
         return dollars(cost.dollars)
     if cost.unknown:
@@ -126,7 +129,10 @@ def _about_prices(cost: Cost) -> list[Block]:
             f"Prices are those of genai-prices {version('genai-prices')}; a bill may differ."
         )
     if cost.unknown:
-        said.append("Unknown is what has no price there, or was not counted by the endpoint.")
+        said.append(
+            "Unknown is what has no price there, which adds nothing, or was not counted by the "
+            "endpoint, which adds our estimate."
+        )
     return [Line(each) for each in said]
 
 

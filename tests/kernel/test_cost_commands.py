@@ -49,7 +49,8 @@ def told(outputs: Outputs) -> str:
         (Cost(0.00001, priced=1), "under $0.0001"),
         (Cost(0.0, priced=1), "$0.00"),  # a model that is free, and known to be
         (Cost(unknown=3), "unknown"),
-        (PRICED + Cost(unknown=1), "$0.0125, and 1 call of unknown cost"),
+        (PRICED + Cost(unknown=1), "about $0.0125, since 1 call is of unknown cost"),
+        (Cost(0.02, unknown=2), "about $0.0200, since 2 calls are of unknown cost"),
         (PRICED + Cost(local=4), "$0.0125"),
         (Cost(local=4), "no price, it ran on this machine"),
     ],
