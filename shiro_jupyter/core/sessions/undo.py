@@ -105,7 +105,7 @@ class FileUndo:
 
     def turns(self) -> list[int]:
         """Those that can be undone, newest first."""
-        stored = [turn for turn in self._stored() if self._open(turn)]
+        stored = [turn for turn in self._stored() if self._open(turn) or self._damaged(turn)]
         return sorted({*stored, *self._unkept}, reverse=True)
 
     def files(self, turn: int) -> list[Undone]:
@@ -120,11 +120,11 @@ class FileUndo:
         folder = self._folder_of(turn)
         done = [_settled(folder, each) for each in done]
         left = self._entries(turn)
-        for stored in () if left else folder.glob("*.json"):  # damaged ones
-            stored.unlink(missing_ok=True)
-        for stored in folder.glob("*.bytes"):
-            if stored not in (_bytes_of(folder, entry) for entry in left):
-                stored.unlink(missing_ok=True)
+        needed = [_bytes_of(folder, entry) for entry in left]
+        unneeded = [each for each in folder.glob("*.bytes") if each not in needed]
+        for stored in (*self._damaged(turn), *unneeded):
+            with suppress(OSError):
+                stored.unlink()
         with suppress(OSError):
             folder.rmdir()
         return done
@@ -203,8 +203,7 @@ class FileUndo:
                 done.append(work(folder, entry))
             except StorageError as error:
                 done.append(Undone(path, "failed", str(error)))
-        damaged = [each for each in folder.glob("*.json") if _read(each) is None]
-        done += [Undone(each, "kept", DAMAGED) for each in damaged]
+        done += [Undone(each, "kept", DAMAGED) for each in self._damaged(turn)]
         return done + [Undone(Path(each), "kept", UNKEPT) for each in sorted(unkept)]
 
     def _put_back(self, folder: Path, entry: _Entry) -> Undone:
@@ -244,6 +243,10 @@ class FileUndo:
 
     def _open(self, turn: int) -> list[_Entry]:
         return [each for each in self._entries(turn) if not each.settled]
+
+    def _damaged(self, turn: int) -> list[Path]:
+        stored = self._folder_of(turn).glob("*.json")
+        return [each for each in stored if not each.is_dir() and _read(each) is None]
 
     def _entries(self, turn: int) -> list[_Entry]:
         """By path; one that cannot be read is passed over."""

@@ -328,6 +328,25 @@ def test_a_damaged_entry_is_told_and_stops_nothing(
     assert (bench.root / "a.txt").read_text() == "new\n" and bench.undo.turns() == []
 
 
+def test_a_turn_of_damaged_entries_alone_is_told_once(bench: Bench) -> None:
+    """Also where another file of the turn stays as a person left it."""
+    for name in ("a.txt", "b.txt"):
+        write(bench, name, "new\n")
+    for entry in bench.root.parent.glob("project-undo/1/*.json"):
+        if b"a.txt" in entry.read_bytes():
+            entry.write_bytes(b"{")
+    (bench.root / "b.txt").write_text("mine\n")
+    assert bench.undo.turns() == [1]
+    whys = {each.why for each in bench.undo.undo(1)}
+    assert whys == {undo.DAMAGED, undo.SINCE} and bench.undo.turns() == []
+    bench.turn = 2
+    write(bench, "c.txt", "new\n")
+    next(iter(bench.root.parent.glob("project-undo/2/*.json"))).write_bytes(b"{")
+    assert bench.undo.turns() == [2]
+    assert [each.why for each in bench.undo.undo(2)] == [undo.DAMAGED]
+    assert bench.undo.turns() == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no FIFO")
 def test_a_pipe_in_the_place_of_an_entry_holds_nobody_up(bench: Bench) -> None:
     write(bench, "a.txt", "new\n")
