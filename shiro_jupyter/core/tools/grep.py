@@ -16,7 +16,7 @@ from ..policy.subjects import Access, Subject
 from ..workspace.ignore import Extra, rules_of
 from ..workspace.listing import check_folder
 from ..workspace.paths import open_regular, resolve, shown
-from ..workspace.search import Found, Query, search, search_files
+from ..workspace.search import Found, Query, search, search_file
 from ..workspace.threads import in_thread
 from ..workspace.walk import LOOKED_AT, upper_levels
 from ..workspace.wildmatch import NameGlob
@@ -68,8 +68,7 @@ class Grep(Tool[GrepParameters]):
         elif await in_thread(path.exists):
             (await in_thread(open_regular, context.project, path)).close()
             prefix, unread = where[: where.rfind("/") + 1], False
-            name = os.fsencode(path.name)
-            found = await search_files(query, path.parent, [name], context.processes)
+            found = await search_file(query, path, context.processes)
         else:
             raise ToolFailed(f"There is no file or folder {where}; look for it with glob.")
         return ToolResult("ok", _text(found, prefix, parameters.pattern, where, unread))

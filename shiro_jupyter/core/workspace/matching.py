@@ -42,7 +42,8 @@ def main(request: str) -> None:
     head, *names = Path(request).read_bytes().split(b"\0")
     asked = json.loads(head)
     pattern = re.compile(asked["pattern"], asked["flags"])
-    for row in rows(Path(asked["root"]), names, pattern, asked["limit"], _start_clock):
+    root, alone = Path(asked["root"]), asked["alone"]
+    for row in rows(root, names, pattern, asked["limit"], alone, _start_clock):
         sys.stdout.write(json.dumps(row) + "\n")
 
 
@@ -51,10 +52,11 @@ def rows(
     names: Sequence[bytes],
     pattern: re.Pattern[str],
     limit: int,
+    alone: bool = False,
     start_clock: Callable[[], None] = lambda: None,
 ) -> Iterator[Row]:
     """What is found in these files below a folder, up to a number of hits; a file that takes too
-    long by the clock ends it."""
+    long by the clock ends it. `alone`: of what is asked for by name notes are told in any case."""
     reader = Reader(root)
     name = ""
     try:
@@ -63,7 +65,7 @@ def rows(
             name = os.fsdecode(path)
             text, note = reader.read(path)
             hits = list(islice(_hits(text, pattern), limit))
-            if note and (hits or len(names) == 1):
+            if note and (hits or alone):
                 yield [name, note]
             yield from ([name, *hit] for hit in hits)
             if not (limit := limit - len(hits)):

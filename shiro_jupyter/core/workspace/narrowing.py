@@ -4,7 +4,7 @@ ripgrep only names the files that are worth a look: what matches in them is deci
 with ripgrep and without it. It sees bytes, we see text, perhaps of another encoding; so each
 character beyond ASCII becomes "some bytes beyond ASCII", and what ripgrep cannot tell (what
 stands around, what was matched before) is left open. Where a text states an encoding that has
-ASCII bytes in other characters, that is no more than a reason to look at it.
+ASCII bytes in other characters, or ASCII in other bytes, that alone is a reason to look at it.
 """
 
 from __future__ import annotations
@@ -39,18 +39,27 @@ _CATEGORIES = {
     op.CATEGORY_WORD: (_WORD, _WORD),
     op.CATEGORY_NOT_WORD: (_ALL - _WORD, _ALL - _WORD),
 }
-# Beyond ASCII, and yet of one letter with these where case does not count.
-_FRIENDS = {ord("i"): "|\\xc4[\\xb0\\xb1]", ord("k"): "|\\xe2\\x84\\xaa", ord("s"): "|\\xc5\\xbf"}
+# Where case does not count, one letter with some that are beyond ASCII.
 _FRIENDLY = frozenset(b"iIkKsS")
 _STARTS = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
 _ENDS = ((op.AT, op.AT_END), (op.AT, op.AT_END_STRING))
 # What `text.decode` takes for an encoding, unless its name begins as those do in which a character
 # beyond ASCII has no byte of ASCII: UTF-8, ISO 8859, Latin, ASCII. A tag may end on a later line.
 _UNSURE = r"(?i:[b-hjkm-tv-z0-9]|u[^ts]|utf[-_]?7|i[^s]|iso[-_]?2)"
-STATED = (
-    rf"(?-u:coding[:=][ \t]*{_UNSURE}|<(?:\?xml|(?i:meta))[^>\n]*"
-    rf"(?:$|(?:encoding|(?i:charset))\s*=\s*[\"']?\s*{_UNSURE}))"
+# Those in which text that is all ASCII may have other bytes, or more.
+_OTHERWISE = (
+    r"(?i:hz|idna|puny|raw|u7|uni|utf[-_]?7|(?:cs)?iso[-_]?2022|s[-_]?(?:hift[-_]?)?jis[-_x]?[02])"
 )
+
+
+def _stating(encoding: str) -> str:
+    return (
+        rf"(?-u:coding[:=][ \t]*{encoding}|<(?:\?xml|(?i:meta))[^>\n]*"
+        rf"(?:$|(?:encoding|(?i:charset))\s*=\s*[\x22']?\s*{encoding}))"
+    )
+
+
+STATED, STATED_OTHERWISE = _stating(_UNSURE), _stating(_OTHERWISE)
 
 
 class TooHard(Exception):
@@ -72,8 +81,8 @@ def narrowed(pattern: str, flags: int) -> tuple[str | None, bool]:
         body = _sequence(parsed, bool(parsed.state.flags & re.IGNORECASE))
     except TooHard:
         return None, False
-    stated = f"|{STATED}" if _HIGH in body or _BOUNDARY in body else ""
-    return f"(?-u){start}{body}{end}{stated}", _choices(parsed) <= CHOICES
+    stated = STATED if _HIGH in body or _BOUNDARY in body else STATED_OTHERWISE
+    return f"(?-u){start}{body}{end}|{stated}", _choices(parsed) <= CHOICES
 
 
 def _choices(items: Iterable[Any]) -> int:
@@ -164,10 +173,9 @@ def _class(chars: frozenset[int], beyond: bool) -> str:
         raise TooHard
     if len(chars) == 1 and not beyond:
         return _escaped(*chars)
-    if len(chars) == 2 and not beyond and len(lower := {chr(c).lower() for c in chars}) == 1:
-        (letter,) = map(ord, lower)
+    if len(chars) == 2 and not beyond and len({chr(c).lower() for c in chars}) == 1:
         both = "".join(map(_escaped, sorted(chars)))
-        return f"(?:[{both}]{_FRIENDS.get(letter, '')})"
+        return f"(?:[{both}]|[{_HIGH}]{{1,4}})" if chars <= _FRIENDLY else f"[{both}]"
     return "[" + "".join(_ranges(sorted(chars))) + (_HIGH if beyond else "") + "]"
 
 

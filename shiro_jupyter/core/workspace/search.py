@@ -120,29 +120,51 @@ async def search(
     names = await _candidates(query, start, wanted, extra, processes)
     found, size = NOTHING, FIRST
     while not found.more and (some := await until_cancelled(islice(names, size))):
-        found += await search_files(query, start, some, processes, found)
+        found += await _search(query, start, some, processes, found)
         size *= GROWTH
     return found
 
 
-async def search_files(
-    query: Query, start: Path, names: Sequence[bytes], processes: Processes, known: Found = NOTHING
+async def search_file(query: Query, path: Path, processes: Processes) -> Found:
+    """The hits in one file, which was asked for by name; by its name. Raises `ToolFailed`."""
+    return await _search(query, path.parent, [os.fsencode(path.name)], processes, alone=True)
+
+
+async def _search(
+    query: Query,
+    start: Path,
+    names: Sequence[bytes],
+    processes: Processes,
+    known: Found = NOTHING,
+    *,
+    alone: bool = False,
 ) -> Found:
     """The hits in these files, in their order, after those known."""
     # One more than is shown tells that there are more.
     room = query.limit + 1 - len(known.hits)
     if query.is_quick and len(names) <= FIRST:
         pattern = re.compile(query.pattern, query.flags)
-        rows = await until_cancelled(matching.rows(start, names, pattern, room))
+        rows = await until_cancelled(matching.rows(start, names, pattern, room, alone))
     else:
-        rows = await _rows_of_child(query, start, names, room, processes)
+        rows = await _rows_of_child(query, start, names, room, alone, processes)
     return _found(rows, query.limit - len(known.hits))
 
 
 async def _rows_of_child(
-    query: Query, start: Path, names: Sequence[bytes], room: int, processes: Processes
+    query: Query,
+    start: Path,
+    names: Sequence[bytes],
+    room: int,
+    alone: bool,
+    processes: Processes,
 ) -> list[matching.Row]:
-    head = {"pattern": query.pattern, "flags": query.flags, "limit": room, "root": str(start)}
+    head = {
+        "pattern": query.pattern,
+        "flags": query.flags,
+        "limit": room,
+        "root": str(start),
+        "alone": alone,
+    }
     with tempfile.NamedTemporaryFile(prefix="shiro-grep-") as request:
         request.write(b"\0".join([json.dumps(head).encode(), *names]))
         request.flush()

@@ -21,8 +21,10 @@ def run(
     capsys: pytest.CaptureFixture[str],
     limit: int = 10,
     flags: int = 0,
+    alone: bool = True,
 ) -> list[Any]:
     asked = {"pattern": pattern, "flags": flags, "limit": limit, "root": str(folder)}
+    asked["alone"] = alone
     head = json.dumps(asked).encode()
     request = folder.parent / "request"
     request.write_bytes(b"\0".join([head, *map(os.fsencode, names)]))
@@ -73,7 +75,9 @@ def test_what_cannot_be_searched_is_said_where_it_was_asked_for_alone(
     (folder / "binary").write_bytes(b"word\0word")
     (folder / "text").write_text("word")
     assert run(folder, ["binary"], "word", capsys) == [["binary", "Binary; not searched."]]
-    assert run(folder, ["binary", "text"], "word", capsys) == [["text", 1, "word"]]
+    assert run(folder, ["binary", "text"], "word", capsys, alone=False) == [["text", 1, "word"]]
+    # One that is left of a folder's files was not asked for.
+    assert run(folder, ["binary"], "word", capsys, alone=False) == []
     with (folder / "large").open("wb") as file:
         file.write(b"word\n")
         file.truncate(BYTES + 10)

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.core.workspace.matching import Reader, _hits
-from shiro_jupyter.core.workspace.narrowing import STATED, narrowed
+from shiro_jupyter.core.workspace.narrowing import STATED, STATED_OTHERWISE, narrowed
 from tests.support.programs import where
 
 EXAMPLES = int(os.environ.get("SHIRO_TEST_EXAMPLES", "100"))
@@ -79,16 +79,19 @@ def test_ripgrep_names_every_file_that_matches(
 @pytest.mark.parametrize(
     ("pattern", "narrow"),
     [
-        ("word7", r"\x77\x6f\x72\x64\x37"),
+        ("word7", rf"\x77\x6f\x72\x64\x37|{STATED_OTHERWISE}"),
         (r"\bdef f\(", rf"\b\x64\x65\x66\x20\x66\x28|{STATED}"),
         (r"\b(?:a|b2)+\b", rf"\b(?:(?:\x61|\x62\x32)){{1,}}\b|{STATED}"),
-        (r"\b(?:a|-)\b", r"(?:)[\x2d\x61](?:)"),
-        (r"(?i)\bs\bx*\b", r"(?:)(?:[\x53\x73]|\xc5\xbf)(?:)(?:[\x58\x78]){0,}(?:)"),
-        ("^a$", r"(?:^|\r|\xef\xbb\xbf)(?:)\x61(?:)(?:$|\r)"),
-        ("(?i)a", r"(?:[\x41\x61])"),
+        (r"\b(?:a|-)\b", rf"(?:)[\x2d\x61](?:)|{STATED_OTHERWISE}"),
+        (
+            r"(?i)\bs\bx*\b",
+            rf"(?:)(?:[\x53\x73]|[\x80-\xff]{{1,4}})(?:)[\x58\x78]{{0,}}(?:)|{STATED}",
+        ),
+        ("^a$", rf"(?:^|\r|\xef\xbb\xbf)(?:)\x61(?:)(?:$|\r)|{STATED_OTHERWISE}"),
+        ("(?i)a", rf"[\x41\x61]|{STATED_OTHERWISE}"),
         ("é", rf"[\x80-\xff]{{1,4}}|{STATED}"),
         ("a.b", rf"\x61[\x00-\x09\x0b-\x7f\x80-\xff]{{1,4}}\x62|{STATED}"),
-        ("a{500}", r"\x61{100,}"),
+        ("a{500}", rf"\x61{{100,}}|{STATED_OTHERWISE}"),
     ],
 )
 def test_it_stays_as_narrow_as_it_can(pattern: str, narrow: str) -> None:
@@ -136,6 +139,17 @@ def test_a_pattern_is_quick_that_no_text_makes_slow(pattern: str, quick: bool) -
             (r"\bword", 0, "<meta charset=sjis>\n、word".encode("shift_jis")),
             (r"\wb", 0, b"<?xml version='1.0'\n encoding='utf-7'?>\n+AOk-b"),
             ("é", 0, b"<META\ncharset=UTF7>\n+AOk-"),
+        ),
+        *(
+            ("ab", 0, b"# coding: utf-7\n+AGEAYg-"),
+            ("ab", 0, b"# coding: unicode_escape\n\\x61b"),
+            ("ab", 0, b"# coding: raw_unicode_escape\n\\u0061b"),
+            ("a~b", 0, b"# coding: hz\na~~b"),
+            ("ab", 0, b"# coding: csISO2022JP\na\x1b(Bb"),
+            ("a~", 0, b"# coding: s_jisx0213\na\x81\xb0"),
+            ("xi", re.I, "# coding: gb18030\nxİ".encode("gb18030")),
+            ("xi", re.I, "# coding: ISO-8859-9\nxı".encode("iso8859-9")),
+            ("xi", re.I, "# coding: cp1254\nxİ".encode("cp1254")),
         ),
     ],
 )
