@@ -25,7 +25,7 @@ SPOKEN = {
 
 @dataclass(frozen=True)
 class CommandLine:
-    """What was asked. `resume` is "" (go on), "latest", or an id; `mode` "" leaves the mode."""
+    """What was asked. `resume` is "" (go on), "latest" or an id; `mode` "" leaves the mode."""
 
     prompt: str = ""
     model: str = ""

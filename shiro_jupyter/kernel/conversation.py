@@ -21,8 +21,10 @@ from ..core.turn import Limits
 from ..core.workspace.clock import Clock
 from ..core.workspace.project import Project
 
+LATEST, BEFORE = "latest", "before"  # sessions that are named without an id
 NONE = "This session has not begun yet: ask something first."
 NO_QUEUE = "No prompt waits: ask something first."
+ELSEWHERE = "This notebook's session is open in another kernel: a new one begins here."
 BUSY = "A turn is running, or a compaction: wait for it, or end it with %shiro /stop."
 
 
@@ -136,7 +138,9 @@ class Conversation:
             self._hold(opened)
 
     async def resume(self, which: str) -> Session:
-        """Open the session with this beginning of an id, or the project's newest ("latest")."""
+        """Open the session with this beginning of an id; the newest of the notebook, else of the
+        project, which is the one at hand where there is one (`LATEST`); or the newest before that
+        (`BEFORE`)."""
         self.refuse_busy()
         path = self._path(which)
         if self.opened and self.opened.log.path == path:
@@ -186,11 +190,14 @@ class Conversation:
                 self.opened.log.renew()
 
     def _earlier(self) -> Opened | None:
-        """The newest session of the notebook that is open nowhere, where one is to be gone on
-        with."""
+        """The newest session of the notebook, where it is to be gone on with and is open nowhere:
+        an older one would be a surprise."""
         notebook = self._project.notebook
-        listing = catalogue.unowned(self._folder, notebook) if notebook else None
+        listing = catalogue.of_notebook(self._folder, notebook) if notebook else None
         if listing is None or self._fresh:
+            return None
+        if listing.holder:
+            self.notices = (ELSEWHERE,)
             return None
         try:
             opened = self._load(listing.path)
@@ -216,7 +223,9 @@ class Conversation:
             raise UsageError(BUSY)
 
     def _path(self, which: str) -> Path:
-        if which != "latest":
+        if which == LATEST and self.opened:
+            return self.opened.log.path
+        if which not in (LATEST, BEFORE):
             return catalogue.find(self._folder, which)
         mine = self.opened.session.id if self.opened else ""
         listing = catalogue.newest(self._folder, self._project, apart_from=mine)

@@ -146,10 +146,14 @@ class Host:
             line = replace(line, background=False)
         self._set(line)
         if line.resume:
-            yield from self._work(self.services.conversation.resume(line.resume), person)
+            conversation = self.services.conversation
+            before = conversation.opened
+            yield from self._work(conversation.resume(line.resume), person)
             if not line.prompt.strip():
-                say(self.shell, self.services.conversation.going_on())
+                say(self.shell, conversation.going_on())
                 return None
+            if conversation.opened is not before:
+                conversation.notices = tuple(conversation.going_on().split("\n"))
         prompt, now = line.prompt, False
         if line.command:
             name, rest = line.command

@@ -17,7 +17,7 @@ from ..core.workspace.files import write_atomic
 from ..views.document import Table
 from ..views.exported import exported
 from .commands import Outcome, Work, command
-from .conversation import NONE
+from .conversation import BEFORE, NONE
 from .said import Said
 from .services import Services
 
@@ -54,7 +54,7 @@ def resume(services: Services, rest: str) -> Work:
     """go on with a session, by default the project's newest before this one"""
 
     async def work() -> Said:
-        await services.conversation.resume(rest or "latest")
+        await services.conversation.resume(rest or BEFORE)
         return services.conversation.going_on()
 
     return work()

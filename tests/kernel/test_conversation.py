@@ -84,7 +84,8 @@ def test_another_notebook_a_run_without_a_person_and_one_that_is_open_begin_anew
     with started(tmp_path) as kernel:
         ask(kernel, "%shiro hello one")
         with started(tmp_path) as beside:
-            assert "Going on" not in ask(beside, "%shiro hello two")
+            said = ask(beside, "%shiro hello two")
+            assert "Going on" not in said and "is open in another kernel: a new one" in said
             assert prompts(beside) == "['hello two']"
         with started(tmp_path, "other.ipynb") as other:
             assert "Going on" not in ask(other, "%shiro hello three")
@@ -186,3 +187,15 @@ def test_what_is_found_outside_a_turn_is_told_in_the_next(tmp_path: Path) -> Non
             f"{CONVERSATION}.opened.log.tell('This session is not being saved: it is full.')"
         )
         assert "not being saved: it is full." in ask(kernel, "%shiro hello again")
+
+
+def test_c_stays_in_the_session_at_hand_and_says_where_it_went(tmp_path: Path) -> None:
+    with started(tmp_path) as kernel:
+        ask(kernel, "%shiro hello first")
+        ask(kernel, "%shiro /clear")
+        ask(kernel, "%shiro hello second")
+        assert "Going on" not in ask(kernel, "%shiro -c hello third")
+        assert prompts(kernel) == "['hello second', 'hello third']"
+        ask(kernel, "%shiro /clear")
+        assert "hello second (2 turns)" in ask(kernel, "%shiro -c hello fourth")
+        assert "hello first (1 turn)" in ask(kernel, "%shiro /resume")

@@ -228,8 +228,10 @@ def test_sessions_are_listed_and_resumed(kernel: Kernel) -> None:
     assert "Hello." in ask(kernel, "%shiro -r nothing-like-it hello").replace(
         "No session begins with nothing-like-it; /sessions lists them.", "Hello."
     )
-    ask(kernel, "%shiro -c hello")
-    assert prompts(kernel) == ["hello again", "hello"]
+    ask(kernel, "%shiro -c hello")  # stays where it is
+    assert len(prompts(kernel)) == count + 1
+    ask(kernel, "%shiro /resume")
+    assert prompts(kernel) == ["hello again"]
 
 
 def test_a_session_goes_on_in_a_fresh_kernel(kernel: Kernel) -> None:

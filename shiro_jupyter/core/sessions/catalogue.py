@@ -57,9 +57,9 @@ def sessions(
     return [_to_its_end(each) for each in islice(_of(folder, project, notebook), limit)]
 
 
-def unowned(folder: Path, notebook: Path) -> Listing | None:
-    """The newest session of a notebook that is not open anywhere."""
-    return next((each for each in _of(folder, None, notebook) if not each.holder), None)
+def of_notebook(folder: Path, notebook: Path) -> Listing | None:
+    """The newest session of a notebook."""
+    return next(iter(_of(folder, None, notebook)), None)
 
 
 def newest(folder: Path, project: Project, *, apart_from: str = "") -> Listing | None:

@@ -16,9 +16,9 @@ from shiro_jupyter.core.sessions.catalogue import (
     delete,
     find,
     newest,
+    of_notebook,
     sessions,
     short_ids,
-    unowned,
 )
 from shiro_jupyter.core.sessions.lease import Lease, Process, holder, this_process
 from shiro_jupyter.core.sessions.log import load_session, open_session
@@ -147,7 +147,7 @@ def test_a_damaged_first_line_loses_no_session(folder: Path, make: Make) -> None
         assert (listed[hurt].title, listed[hurt].turns) == ("hurt", 1)
     assert find(folder, hurt) == path
     # Nor is it gone on with unasked.
-    found = newest(folder, Project(Path("/p"))), unowned(folder, notebook)
+    found = newest(folder, Project(Path("/p"))), of_notebook(folder, notebook)
     assert [each and each.id for each in found] == [whole, whole]
     delete(path)
     assert not path.exists()
@@ -161,7 +161,9 @@ def test_what_a_later_version_or_another_user_wrote_is_found_and_not_gone_on_wit
 
     def refused() -> str:
         assert find(folder, path.stem) == path and not sessions(folder)
-        assert not unowned(folder, notebook) and not newest(folder, Project(Path("/p"), notebook))
+        assert not of_notebook(folder, notebook) and not newest(
+            folder, Project(Path("/p"), notebook)
+        )
         with pytest.raises(StorageError) as refusal:
             load_session(path, clock=SystemClock(), tell=pytest.fail)
         assert holder(path) == "", "it stays free"
@@ -234,22 +236,16 @@ def test_a_large_file_is_never_read_whole(folder: Path, monkeypatch: pytest.Monk
     assert 0 < sum(read) < 250_000
 
 
-def test_the_newest_session_of_a_notebook_that_nobody_owns(folder: Path, make: Make) -> None:
+def test_the_newest_session_of_a_notebook_and_where_it_is_open(folder: Path, make: Make) -> None:
     notebook = Path("/p/a.ipynb")
-    assert unowned(folder, notebook) is None
+    assert of_notebook(folder, notebook) is None
     a, b = (make(notebook=str(notebook)) for _ in "ab")
     make(notebook="/p/b.ipynb"), make()
-    found = unowned(folder, notebook)
-    assert found and found.id == b
-    here = Lease(folder / f"{b}.jsonl")
-    assert here.take()
-    assert [each.holder for each in sessions(folder, notebook=notebook)] == ["here", ""]
-    found = unowned(folder, notebook)
-    assert found and found.id == a
-    theirs = Lease(folder / f"{a}.jsonl", Process("another boot", 1, "1"))
-    assert theirs.take()
+    assert Lease(folder / f"{b}.jsonl").take()
+    found = of_notebook(folder, notebook)
+    assert found and (found.id, found.holder) == (b, "here")
+    assert Lease(folder / f"{a}.jsonl", Process("another boot", 1, "1")).take()
     assert [each.holder for each in sessions(folder, notebook=notebook)] == ["here", "elsewhere"]
-    assert unowned(folder, notebook) is None
 
 
 def test_a_session_is_deleted_with_all_that_is_its_own(folder: Path, make: Make) -> None:
