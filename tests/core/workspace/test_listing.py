@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shiro_jupyter.core.workspace import listing
 from shiro_jupyter.core.workspace.ignore import NEVER, Extra
 from shiro_jupyter.core.workspace.listing import Present, files_in, until_cancelled
 from shiro_jupyter.core.workspace.processes import Processes
@@ -414,11 +415,27 @@ def test_a_git_that_fails_is_done_without(root: Path, tmp_path: Path) -> None:
     assert sorted(told) == [b".gitignore", b"a"]
 
 
-def test_a_listing_that_is_cancelled_ends_at_once(root: Path, tmp_path: Path) -> None:
+def put_slow_git(tmp_path: Path) -> None:
     slow = tmp_path / "bin/git"
     put(tmp_path, "bin/git")
     slow.write_text("#!/bin/sh\nsleep 300\n")
     slow.chmod(0o755)
+
+
+def test_a_git_that_takes_long_is_done_without(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "GIT_SECONDS", 0.3)
+    put(root, "a", "b.log")
+    (root / ".gitignore").write_text("*.log\n")
+    put_slow_git(tmp_path)
+    with processes_with("sleep", path=tmp_path / "bin") as processes:
+        told = asyncio.run(files_in(root, Extra(root), processes))
+    assert sorted(told) == [b".gitignore", b"a"]
+
+
+def test_a_listing_that_is_cancelled_ends_at_once(root: Path, tmp_path: Path) -> None:
+    put_slow_git(tmp_path)
 
     async def cancelled(processes: Processes) -> float:
         task = asyncio.create_task(files_in(root, Extra(root), processes))
