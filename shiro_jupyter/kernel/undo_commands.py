@@ -24,8 +24,9 @@ from .undo import Lasting, lasting, prompt_of
 LISTED = 12  # commands and memories of a turn that are named
 WIDTH = 80  # of a prompt or a command that is named
 NOTHING = (
-    "Nothing to undo: no turn of this session has changed anything that was not put back already."
+    "Nothing to undo: what the turns of this session changed is put back, or was left as it is."
 )
+OUTLOOK = "What %shiro /undo would do now, the newest turn first:"
 NO_SESSION = (
     "Nothing to undo: no session has begun here. %shiro /resume goes on with an earlier one, whose "
     "turns can be undone then."
@@ -51,7 +52,7 @@ def undo(services: Services, rest: str) -> Work:
             turns = await in_thread(services.undo.turns, session, tools)
             if rest:
                 told = [await in_thread(_outlook, services, session, turn, tools) for turn in turns]
-                return services.redactor("\n".join(told)) or NOTHING
+                return services.redactor("\n".join([OUTLOOK, *told])) if told else NOTHING
             services.conversation.refuse_busy()
             if not turns:
                 return NOTHING
@@ -79,7 +80,10 @@ async def _undone(
         lines += ["Beyond undo, and done still:", *beyond]
     if turn in await in_thread(kept.turns):
         lines.append(AGAIN)
-    return "\n".join([f"Turn {turn} ({_prompt(session, turn)}) undone:", *lines])
+    states = {*(each.state for each in done), *(each.state for each in bound)}
+    back = states & {"restored", "removed"}
+    outcome = " undone:" if back else ": nothing was put back."
+    return "\n".join([f"Turn {turn} ({_prompt(session, turn)}){outcome}", *lines])
 
 
 def _of_files(project: Project, done: Iterable[files.Undone]) -> list[str]:

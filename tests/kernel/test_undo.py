@@ -101,7 +101,7 @@ def test_what_stays_is_named_and_the_turn_before_is_undone_next(kernel: Kernel) 
     ask(kernel, "%shiro clean")
     ask(kernel, "%shiro build")
     told = ask(kernel, "%shiro /undo").stdout
-    assert "Turn 2 (“build”) undone:\nBeyond undo, and done still:\n" in told
+    assert "Turn 2 (“build”): nothing was put back.\nBeyond undo, and done still:\n" in told
     assert "  bash: echo built > built.txt\n" in told
     assert "  remember: the build needs make (%forget takes it back" in told
     assert (folder / "built.txt").exists()

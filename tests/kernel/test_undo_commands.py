@@ -78,7 +78,7 @@ def test_once_more_is_offered_where_it_would_try_once_more(desk: Desk) -> None:
     path.unlink()
     path.mkdir()
     first, second, third = (asyncio.run(desk.said()) for _ in range(3))
-    failed = "Turn 1 (“prompt 1”) undone:\n  1.txt: not restored; "
+    failed = "Turn 1 (“prompt 1”): nothing was put back.\n  1.txt: not restored; "
     assert first.startswith(failed) and first.endswith(f"\n{AGAIN}")
     assert second.startswith(failed) and AGAIN not in second
     assert third == NOTHING
