@@ -113,6 +113,16 @@ class Conversation:
         notices, self.notices = self.notices, ()
         return "\n".join([f"Going on with {short}: {_named(self.opened.session)}.", *notices])
 
+    @property
+    def told(self) -> str:
+        """The session at hand, else what the next prompt will do, in a few words."""
+        if self.opened:
+            return f"{self.opened.session.id}  {self.opened.session.title}"
+        listing = self._next()
+        if listing is None or listing.holder:
+            return "none yet"
+        return f"none yet; the next prompt goes on with: {listing.title}"
+
     def close(self) -> None:
         """Write what is pending, and leave the session to others; on any thread."""
         if self.opened:
@@ -192,9 +202,8 @@ class Conversation:
     def _earlier(self) -> Opened | None:
         """The newest session of the notebook, where it is to be gone on with and is open nowhere:
         an older one would be a surprise."""
-        notebook = self._project.notebook
-        listing = catalogue.of_notebook(self._folder, notebook) if notebook else None
-        if listing is None or self._fresh:
+        listing = self._next()
+        if listing is None:
             return None
         if listing.holder:
             self.notices = (ELSEWHERE,)
@@ -209,6 +218,13 @@ class Conversation:
             *opened.notices,
         )
         return opened
+
+    def _next(self) -> catalogue.Listing | None:
+        """The newest session of the notebook, unless the person wants a new one."""
+        notebook = self._project.notebook
+        if notebook is None or self._fresh:
+            return None
+        return catalogue.of_notebook(self._folder, notebook)
 
     def _load(self, path: Path) -> Opened:
         return load_session(path, clock=self._clock, tell=self._said, redacted=self._redacted)

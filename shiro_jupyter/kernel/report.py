@@ -39,7 +39,7 @@ async def status_text(services: Services) -> str:
         ("project", str(project.root)),
         ("notebook", str(project.notebook or "not known")),
         ("memory", memories if loaded.settings.memory else "off"),
-        ("session", f"{opened.session.id}  {opened.session.title}" if opened else "none yet"),
+        ("session", services.conversation.told),
         ("tokens", f"{usage.input:,} in, {usage.output:,} out" if usage else "none yet"),
         ("settings", str(services.folders.settings_file)),
         ("versions", _versions()),

@@ -64,6 +64,7 @@ def test_a_new_kernel_goes_on_with_its_notebooks_session_and_says_so(tmp_path: P
         ask(kernel, "%remember the margin is gross")
         first, system = kernel.value(f"{SESSION}.id"), kernel.value(f"{SESSION}.system")
     with started(tmp_path) as again:
+        assert "none yet; the next prompt goes on with: plan it" in ask(again, "%shiro /status")
         said = ask(again, "%shiro hello again")
         assert "Going on with: plan it (1 turn); %shiro /clear begins a new session." in said
         assert again.value(f"{SESSION}.id") == first
