@@ -4,7 +4,6 @@ subject and tests all derive from its class."""
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -24,24 +23,17 @@ from ..sessions.session import Session
 from ..sessions.undo import Write, Writing
 from ..transcript import Outcome
 from ..workspace.files import write_atomic
+from ..workspace.names import printable as printable
 from ..workspace.output import HeadAndTail
 from ..workspace.paths import recheck, resolve, shown
 from ..workspace.processes import Processes
 from ..workspace.project import Project
 from ..workspace.seen import Seen
-from ..workspace.text import is_visible
 
 # One ceiling for the text of every result, in characters.
 OUTPUT_LIMIT = 30_000
 # One for a command or code: what is to be approved is shown whole.
 INPUT_LIMIT = 30_000
-
-
-# What `printable` writes for a letter that nobody sees.
-_ESCAPED = re.compile(
-    r"\\(?:(?P<control>[nrt])|x(?P<byte>(?!00)[0-9a-f]{2})|u(?P<letter>(?!d[89a-f])[0-9a-f]{4})"
-    r"|U(?P<far>00(?:0[1-9a-f]|10)[0-9a-f]{4}))"
-)
 
 
 class Parameters(BaseModel):
@@ -209,29 +201,3 @@ def sized(size: int) -> str:
         if number < 999.95 or unit == "TB":
             break
     return f"{number:.1f} {unit}"
-
-
-def printable(name: str) -> str:
-    """A file's name on one line, with what no wire carries and what nobody sees escaped."""
-    return "".join(each if is_visible(each) else _escaped(each) for each in name)
-
-
-def _escaped(letter: str) -> str:
-    """A byte that is no UTF-8 is half of a character to Python: it is shown as the byte it is."""
-    if "\udc80" <= letter <= "\udcff":
-        return f"\\x{ord(letter) - 0xDC00:02x}"
-    if letter >= "\x80":  # `\xa0` would be a byte
-        return rf"\u{ord(letter):04x}" if letter <= "\uffff" else rf"\U{ord(letter):08x}"
-    return letter.encode("unicode_escape").decode()
-
-
-def named(shown: str) -> str:
-    """The name that `printable` shows so, where that has escaped something of it."""
-    return _ESCAPED.sub(_unescaped, shown)
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    if control := found["control"]:
-        return {"n": "\n", "r": "\r", "t": "\t"}[control]
-    code = int(found["byte"] or found["letter"] or found["far"], 16)
-    return chr(code + 0xDC00 if found["byte"] and code >= 128 else code)

@@ -19,12 +19,13 @@ from ..errors import PathRefused, ToolFailed
 from ..policy.subjects import Access, Subject
 from ..workspace.git import Repository, is_outside, repository_of
 from ..workspace.git_index import Tracked
+from ..workspace.names import named
 from ..workspace.paths import shown
 from ..workspace.processes import Captured, Processes
 from ..workspace.project import Project
 from ..workspace.safe_git import LISTING, MEMORY, SafeGit, pathspec, unheld
 from ..workspace.threads import in_thread
-from .base import P, Tool, ToolContext, ToolResult, bounded, named, printable
+from .base import P, Tool, ToolContext, ToolResult, bounded, printable
 
 DEADLINE = 20.0  # seconds for all that one call asks of git
 SETTINGS_DEADLINE = 3.0  # for its settings among them, which are a few files

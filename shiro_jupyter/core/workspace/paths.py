@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import PathRefused, ToolFailed
+from .names import named
 from .project import Project
 
 TRIES = 20  # to open a file that is replaced meanwhile
@@ -37,13 +38,15 @@ _OUT = frozenset({b"", b".", b".."})
 def resolve(project: Project, given: str) -> Path:
     """The real path of what the model wrote, which need not exist.
 
-    Relative paths start at the project folder. Raises `PathRefused` for what leaves the project
-    and the allowed folders, links followed, the last component included.
+    Relative paths start at the project folder; a name may be given as `printable` shows it. Raises
+    `PathRefused` for what leaves the project and the allowed folders, links followed, the last
+    component included.
     """
     if not given.strip():
         raise PathRefused("The path is empty; give a path relative to the project folder.")
     if "\0" in given or given.startswith("~"):
         raise PathRefused(f"{given!r} is no path; give one relative to the project folder.")
+    given = _meant(project, given)
     try:
         path = (project.root / given).resolve()
         path.lstat()
@@ -59,11 +62,18 @@ def resolve(project: Project, given: str) -> Path:
     return path
 
 
+def _meant(project: Project, given: str) -> str:
+    """A name as it was shown stands for the file of which it was, unless one has it itself."""
+    real = named(given)
+    is_other = real != given and not os.path.lexists(project.root / given)
+    return real if is_other and os.path.lexists(project.root / real) else given
+
+
 def resolve_target(project: Project, given: str) -> Path:
     """As `resolve`, of a file to be written: a link to nothing is refused, as what it would make
     is not what its name says."""
     path = resolve(project, given)
-    dangling = False
+    given, dangling = _meant(project, given), False
     with suppress(OSError):  # of a folder that may not be looked into the write tells
         dangling = (project.root / given).is_symlink() and not path.exists()
     if dangling:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from pydantic import BaseModel
 
 from shiro_jupyter.core.context.render import kept_arguments
 from shiro_jupyter.core.errors import InvalidArguments, PathRefused
-from shiro_jupyter.core.tools.base import Tool, bounded, named, printable, schema_of, sized
+from shiro_jupyter.core.tools.base import Tool, bounded, schema_of, sized
 from shiro_jupyter.core.tools.glob import Glob
 from shiro_jupyter.core.tools.grep import Grep
 from shiro_jupyter.core.tools.list_dir import ListDir
@@ -91,24 +90,6 @@ def test_bounded_keeps_both_ends_and_counts_the_rest(text: str, limit: int) -> N
 )
 def test_sizes_are_readable(size: int, said: str) -> None:
     assert sized(size) == said
-
-
-def test_a_name_is_one_line_that_any_wire_carries() -> None:
-    hostile: Any = "a\nb\x1b[31m\udcff\u2800 é 日"
-    assert printable(hostile) == "a\\nb\\x1b[31m\\xff\\u2800 é 日"
-    assert printable("\xa0\x85\U000e0001") == r"\u00a0\u0085\U000e0001"
-
-
-@given(st.binary(max_size=12).map(os.fsdecode) | st.text(max_size=12))
-def test_a_name_as_it_was_shown_is_that_name(name: str) -> None:
-    name = name.replace("\\", "").replace("\0", "")
-    shown = printable(name)
-    assert named(shown) == name and shown.isprintable()
-
-
-@pytest.mark.parametrize("shown", [r"\x00", r"\ud800", r"\U00110000", r"a\b", r"\xzz", "\\"])
-def test_what_is_no_name_as_it_was_shown_stays_as_it_is(shown: str) -> None:
-    assert named(shown) == shown
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from shiro_jupyter.core.policy.gate import Gate
 from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.tools import grep
 from shiro_jupyter.core.tools.base import OUTPUT_LIMIT, ToolContext
+from shiro_jupyter.core.tools.glob import Glob
 from shiro_jupyter.core.tools.grep import HITS, Grep
+from shiro_jupyter.core.tools.read_file import ReadFile
 from shiro_jupyter.core.workspace import walk
 from tests.support.programs import processes_with
 from tests.support.tools import Bench
@@ -182,3 +184,16 @@ def test_what_cannot_be_searched_for_is_refused_with_the_way_on(bench: Judged) -
     with pytest.raises(InvalidArguments, match="at least 1 character"):
         lines(bench, "")
     assert Grep().summary(Grep().parse('{"pattern": "a", "path": "src"}')) == "a in src"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="such names are none there")
+@pytest.mark.parametrize("name", ["caf\udce9.txt", "new\nline.txt"])
+def test_a_name_that_was_shown_can_be_given_back(tmp_path: Path, name: str) -> None:
+    root = tmp_path.resolve() / "project"
+    root.mkdir()
+    (root / name).write_text("word\n")
+    bench = Bench(root)
+    shown = bench.run(Glob(), pattern="*.txt").text
+    assert shown == bench.run(Grep(), pattern="word").text.removesuffix(":1: word")
+    assert bench.run(Grep(), pattern="word", path=shown).text == f"{shown}:1: word"
+    assert bench.run(ReadFile(), path=shown).text == "1: word"

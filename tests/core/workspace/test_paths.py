@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from shiro_jupyter.core.errors import PathRefused, ToolFailed
 from shiro_jupyter.core.workspace import paths
+from shiro_jupyter.core.workspace.names import printable
 from shiro_jupyter.core.workspace.project import Project
 
 
@@ -58,6 +59,23 @@ def test_links_are_judged_by_where_they_lead(project: Project) -> None:
         with pytest.raises(PathRefused):
             paths.resolve(project, given_path)
     assert paths.resolve(project, "in/a.txt") == root / "data" / "a.txt"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="such names are none there")
+def test_a_name_may_be_given_as_it_was_shown(project: Project) -> None:
+    for name in ("caf\udce9.txt", "new\nline.txt", "\u2800"):
+        path = project.root / "data" / name
+        path.touch()
+        assert paths.resolve(project, f"data/{printable(name)}") == path
+        own = project.root / "data" / printable(name)
+        own.touch()
+        assert paths.resolve(project, f"data/{printable(name)}") == own
+    assert paths.resolve(project, r"no\xe9") == project.root / r"no\xe9"
+    with pytest.raises(PathRefused, match="outside the project folder"):
+        paths.resolve(project, r"\u002e./outside.txt")
+    (project.root / "a\nb").symlink_to(project.root / "nothing")
+    with pytest.raises(PathRefused, match="link to nothing"):
+        paths.resolve_target(project, r"a\nb")
 
 
 def test_a_name_too_long_is_refused_in_words(project: Project) -> None:
