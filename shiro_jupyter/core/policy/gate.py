@@ -12,9 +12,10 @@ from typing import Literal
 
 from .commands import read_command
 from .destructive import destruction, names_destruction
+from .hiding import may_run
 from .names import is_secret_name, is_steering_name
 from .reach import reaches_out
-from .rules import Rule, Rules, may_become_one, may_run, permits, restricts
+from .rules import Rule, Rules, may_become_one, permits, restricts
 from .subjects import Subject
 
 Mode = Literal["ask", "accept-edits", "plan", "yolo"]

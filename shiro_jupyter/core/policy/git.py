@@ -32,17 +32,19 @@ _BARE = named(
 )
 
 
+_MOST = 8  # options that git does not know, of one command
+
+
 def commands(words: Words) -> list[Words]:
     """The words without the options between `git` and its command: in both ways where one of them
     may take a value or not. `send-pack` and others push as well."""
-    rest, ways = list(words[1:]), list[list[str]]()
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
-        if option in _VALUED:
-            rest = rest[1:]
-        elif option not in _BARE and "=" not in option and option.startswith("--"):
-            ways.append(rest[1:])
-    return [("git", *_usual(way)) for way in (rest, *ways)]
+    at, starts = 1, list[int]()
+    while at < len(words) and words[at].startswith("-"):
+        option = words[at]
+        at += 2 if option in _VALUED else 1
+        if option not in _BARE | _VALUED and "=" not in option and option.startswith("--"):
+            starts.append(at + 1)
+    return [("git", *_usual(list(words[start:]))) for start in (at, *starts[-_MOST:])]
 
 
 def _usual(rest: list[str]) -> list[str]:

@@ -31,6 +31,8 @@ _LAUNCHERS: dict[str, frozenset[str]] = {
         "flock": "-w -E --timeout --conflict-exit-code",
         "chrt": "-T -P -D",
         "exec": "-a",
+        "choom": "-n -p --adjust --pid",
+        **dict.fromkeys(("chronic", "linux32", "linux64", "faketime"), "-f"),
         "watch": "-n --interval",
         "time": "-f -o --format --output",
         "strace": "-o -e -p -s -u -E -a -b -I -O -S -P -X --output --trace --user --env",
@@ -52,13 +54,16 @@ _LAUNCHERS: dict[str, frozenset[str]] = {
 }
 # Their first operand is no command: a duration, a file, a folder, a mask, a priority, a machine.
 _OPERAND = {
-    **dict.fromkeys(("timeout", "flock", "taskset", "chrt", "chroot"), re.compile("")),
+    **dict.fromkeys(("timeout", "flock", "taskset", "chrt", "chroot", "faketime"), re.compile("")),
     "setarch": re.compile(r"x86_64|i\d86|linux\d\d|aarch64|arm|ppc|s390|uname26"),
 }
 # Those that take a script behind a flag with a `c` in it, and those that join one from words.
 _SHELLS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "su", "script", "flock", "runuser", "sg"}
+    | {"rbash", "mksh", "lksh", "oksh", "posh", "yash", "tcsh", "csh", "xonsh", "nu", "pwsh", "osh"}
 )
+# Of these, those whose short option takes what is right behind it.
+_ATTACHING = frozenset({"su", "script", "flock", "runuser", "sg"})
 # Those that run what they read.
 _READERS = (_SHELLS - {"flock", "script", "runuser", "sg"}) | {".", "source", "at", "batch"}
 # They hand on what they read as the arguments of what they start.
@@ -232,6 +237,8 @@ def nested_scripts(words: Words) -> list[str]:
         first = name_of(form[0]) if form else ""
         if first in _SHELLS:
             scripts += _shell_script(form)
+        if first == "sg":
+            scripts += [word for word in form[1:] if word[:1] != "-"][1:2]
         if first in _JOINING:
             rest = (launched(form) or [()])[0]
             scripts += rest[1:] if rest[:1] == (":::",) else [" ".join(rest)]
@@ -298,10 +305,14 @@ def _placeholders(form: Words) -> tuple[str, ...]:
 
 def _shell_script(form: Words) -> list[str]:
     """What stands behind `-c`, also where other options come between."""
+    if name_of(form[0]) in _ATTACHING:
+        attached = (re.fullmatch(r"-[A-Za-z]*?c(.+)", word, re.DOTALL) for word in form)
+        if found := [match[1] for match in attached if match]:
+            return found
     for at, flag in enumerate(form):
-        if flag.startswith("--") and "command=" in flag:
+        if flag.startswith("--") and re.match(r"[a-z-]*commands?=", flag):
             return [flag.partition("=")[2]]
-        if not re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*|--(?:session-)?command", flag):
+        if not re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*|--(?:session-)?commands?|-C[a-z]+", flag):
             continue
         rest = list(form[at + 1 :])
         while rest and rest[0][:1] in ("-", "+"):

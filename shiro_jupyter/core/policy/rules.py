@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -17,42 +17,24 @@ from typing import get_args
 
 from ..errors import SettingsError
 from . import git
-from .commands import Reading, read_command
+from .commands import read_command
 from .globs import path_glob, text_glob
 from .launchers import (
-    ASSIGNMENT,
-    KEYWORDS,
     Words,
-    fed,
     launched,
     may_be_flag,
     may_become,
-    name_of,
     plain,
     unwrapped,
     with_modules,
 )
-from .lookers import does_more, edits_only
-from .names import named
 from .subjects import Access, Subject
 
 _RULE = re.compile(r"\s*([A-Za-z_*][\w*-]*)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _SHORT_FLAGS = re.compile(r"-[A-Za-z]+")
 RULE_LENGTH = 1000
 _LETTERS = {"--recursive": "r", "--force": "f"}
-# Commands whose arguments and input are no command, unless one of them has it do more.
-_DATA = named(
-    """echo printf grep egrep fgrep which type man whatis apropos ls cat test [ export find rg
-    sed awk sort head tail wc diff cd pushd mkdir touch rm mv cp ln chmod tee cut tr uniq jq
-    column less more nl tac read"""
-)
-_GIT_DATA = named(
-    """add commit tag log show diff status branch checkout switch restore mv rm stash merge notes
-    blame shortlog grep"""
-)
 _EFFORT = 10_000  # a longer line is not compared word by word
-# Between the words of a command, where code holds it: `["git", "push"]`.
-_BETWEEN = r"[\s,()\[\]{}-]+"
 _PATH_CLASSES = ("read", "write", "session")
 # Code and sentences: no command to take apart.
 _PLAIN_CLASSES = ("kernel", "memory", "job")
@@ -120,7 +102,7 @@ def restricts(rules: Iterable[Rule], subject: Subject) -> Rule | None:
             fits = path_glob(rule.pattern, wide=True)
             if rule.pattern == "*" or any(map(fits, subject.texts)):
                 return rule
-        elif any(_command_fits(rule.pattern, text, subject.access) for text in subject.texts):
+        elif any(command_fits(rule.pattern, text, subject.access) for text in subject.texts):
             return rule
     return None
 
@@ -169,7 +151,7 @@ def _joined(words: Words) -> str:
     return " ".join(re.sub(r"\s", "\0", word) for word in words)
 
 
-def _command_fits(pattern: str, text: str, access: Access) -> bool:
+def command_fits(pattern: str, text: str, access: Access) -> bool:
     fits = text_glob(pattern)
     if fits(text) or fits(" ".join(text.split())):
         return True
@@ -177,17 +159,17 @@ def _command_fits(pattern: str, text: str, access: Access) -> bool:
         return False
     for words in read_command(text).commands:
         for form in filter(None, with_modules(unwrapped(words))):
-            if fits(" ".join(form)) or _fits_in_any_order(pattern, plain(form)):
+            if fits(" ".join(form)) or fits_in_any_order(pattern, form):
                 return True
     return False
 
 
-def _fits_in_any_order(pattern: str, words: Words) -> bool:
+def fits_in_any_order(pattern: str, words: Words) -> bool:
     """`rm -rf *` fits `rm x -f -r`, and `git push *` fits `git -C . push`: the flags of the
     pattern stand somewhere, the other words as they are written."""
-    wanted = _wanted(pattern)
+    wanted = wanted_of(pattern)
     fits = text_glob(" ".join(wanted.others))
-    for given in _ways(words):
+    for given in _ways(plain(words)):
         flags = _flags(given)
         enough = wanted.flags <= flags if pattern.endswith("*") else wanted.flags == flags
         if enough and fits(" ".join(w for w in given if not _is_flag(w))):
@@ -196,7 +178,7 @@ def _fits_in_any_order(pattern: str, words: Words) -> bool:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class Wanted:
     """A pattern of commands, taken apart: its command, flags, and its words without those."""
 
     name: str
@@ -205,10 +187,10 @@ class _Wanted:
 
 
 @lru_cache(256)
-def _wanted(pattern: str) -> _Wanted:
+def wanted_of(pattern: str) -> Wanted:
     words = plain(tuple(pattern.split()) or ("",))
     others = tuple(word for word in words if not _is_flag(word))
-    return _Wanted(words[0], frozenset(_flags(words)), others)
+    return Wanted(words[0], frozenset(_flags(words)), others)
 
 
 def _ways(words: Words) -> list[Words]:
@@ -220,20 +202,24 @@ def may_become_one(rules: Iterable[Rule], subject: Subject) -> bool:
     """Whether an expansion among the words of a command may make it one that a rule is about."""
     mine = [rule for rule in rules if rule.names(subject)]
     return bool(mine) and any(
-        _may_fit(rule.pattern, way, reading.loose)
+        may_fit(rule.pattern, form, reading.loose)
         for reading in map(read_command, subject.texts)
         if reading.loose
         for words in reading.commands
         for form in filter(None, with_modules(unwrapped(words)))
-        for way in _ways(plain(form))
         for rule in mine
     )
+
+
+def may_fit(pattern: str, words: Words, loose: frozenset[str]) -> bool:
+    """Whether a command with loose words among its own may come to fit the pattern."""
+    return any(_may_fit(pattern, way, loose) for way in _ways(plain(words)))
 
 
 def _may_fit(pattern: str, given: Words, loose: frozenset[str]) -> bool:
     """By the flags of the pattern and its other words, one behind the other; a loose word may be
     any number of them."""
-    wanted = _wanted(pattern)
+    wanted = wanted_of(pattern)
     if wanted.name not in (given[0], "*") or not loose.intersection(given):
         return False
     asked = wanted.others
@@ -265,70 +251,6 @@ def _passed(places: set[int], asked: Words) -> set[int]:
         if word == "*" and at in places:
             places.add(at + 1)
     return places
-
-
-def may_run(rules: Iterable[Rule], subject: Subject) -> bool:
-    """Whether what a rule is about stands in what some command is given, which may be a launcher
-    that is not known to be one, an interpreter, or what xargs hands its input to."""
-    stems = {
-        plain(tuple(stem.split()))
-        for rule in rules
-        if rule.names(subject) and (stem := rule.pattern.partition("*")[0].strip())
-    }
-    return bool(stems) and any(_names(stems, read_command(text)) for text in subject.texts)
-
-
-def _names(stems: set[Words], reading: Reading) -> bool:
-    launched_with_more = {
-        plain(inner)[0] for command in reading.commands for inner in fed(command) if inner
-    }
-    if any(stem[0] in launched_with_more for stem in stems):
-        return True
-    given = "\0".join(_given(reading))
-    for name, *rest in stems:
-        words = _BETWEEN.join((rf"{re.escape(name)}[\d.]*", *map(re.escape, rest)))
-        # Right behind a short option as well: `-O'git push'`.
-        if re.search(rf"(?<![\w-])(?:-[A-Za-z])?{words}(?![\w-])", given):
-            return True
-    return False
-
-
-def _given(reading: Reading) -> Iterator[str]:
-    """What commands are told or fed that may run it."""
-    passed = _passes_on(reading)
-    for command in reading.commands:
-        for form in filter(None, unwrapped(command)):
-            if name_of(form[0]) not in KEYWORDS and (passed or not _is_data(form)):
-                yield _bare(form if ASSIGNMENT.match(form[0]) else form[1:])
-    for command, text in reading.inputs:
-        if passed or not all(map(_is_data, filter(None, unwrapped(command)))):
-            yield _bare((text,))
-
-
-def _bare(words: Words) -> str:
-    """Without the quotes and the escapes of what may be code."""
-    return re.sub(r"[\\'\"]", "", " ".join(words))
-
-
-def _is_data(form: Words) -> bool:
-    name = name_of(form[0])
-    looks = name in _DATA or (name == "git" and form[1:2] and form[1] in _GIT_DATA)
-    return bool(looks) and (not does_more(form) or edits_only(form))
-
-
-def _passes_on(reading: Reading) -> bool:
-    """Whether data goes on to a command that may run it: by a pipe, or in a file that is written
-    and named again."""
-    if any(not all(map(_is_data, filter(None, unwrapped(each)))) for each in reading.piped):
-        return True
-    files = {each.rpartition("/")[2] for each in reading.targets}
-    for words in reading.commands:
-        named = {word.rpartition("/")[2] for word in words}
-        if not files.isdisjoint(named - {"null", ""}):
-            return True
-        if name_of(words[0]) == "tee":
-            files |= named
-    return False
 
 
 def _is_flag(word: str) -> bool:

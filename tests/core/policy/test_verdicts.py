@@ -443,6 +443,36 @@ COMMANDS = r"""
 ??-? . /dev/fd/0 < x.sh
 ---- bash /dev/fd/3 3<<< 'git push'
 ---- bash /proc/self/fd/3 3<<< 'curl x'
+# A launcher that nobody knows, and code that holds the command in another form.
+---- choom -n 0 -- git -C . push
+---- chronic git -C . push
+??-? perf stat -e x git -C . push
+??-? bwrap --dev-bind / / git -C . send-pack
+??-? ld.so /usr/bin/git -C . push
+??-? perf stat git $x
+??-? tmux new -d 'git -C . push'
+??-? ssh h 'cd x && git -C . send-pack'
+??-? ssh h rm -r -f x
+??-? perl -e 'system("git -C . push")'
+??-? perl -e 'system("rm", "-r", "--force", "x")'
+??-? python -c 'run(["git", "-C", ".", "push"])'
+??-? python - <<'EOF'\nrun(["git",\n"push"])\nEOF
+---- sg root 'git -C . push'
+---- script -qc'git -C . push'
+---- su -c'git -C . push'
+---- mksh -c 'git push'
+---- pwsh -Command 'git push'
+---- nu --commands='git push'
+??-? echo 'git push' > x.sh; bash x.s?
+??-? echo 'git push' > x.sh; bash "$f"
+??-+ perf stat git -C . pull
+??-+ perl -e 'print "push, then git"'
+??-+ docker rm -f x
+??-+ timeout 60 git commit -m 'fix the push'
+??-+ bash -c 'git -C . status; echo push'
+??-+ git -C . commit -m 'git, then push'
+??-+ echo 'git push' > x.md; cat *.txt
+??-+ python x.py --origin git
 ??-+ git add curl
 ??-+ sed -i 's/git push/git fetch/' README.md
 ??-? sed -i 's/x/git push/e' README.md
