@@ -12,22 +12,29 @@ SECRET_NAMES = (
     *(".git-credentials", ".git/config", "credentials", "client_secret*.json"),
     *("credentials.json", "credentials.yaml", "credentials.yml", "credentials.toml"),
     *("credentials.csv", "credentials.ini", "application_default_credentials.json"),
-    *("service[_-]account*.json", "kaggle.json", ".databrickscfg", ".boto", ".s3cfg"),
+    *("kaggle.json", ".databrickscfg", ".boto", ".s3cfg"),
     *(".secrets", "secret.yaml", "secret.yml", "secret.json", "secret.toml", "secret.ini"),
     *("secrets.yaml", "secrets.yml", "secrets.json", "secrets.toml", "secrets.ini"),
     *("huggingface/token", "huggingface/stored_tokens", ".snowflake/connections.toml"),
     *(".snowflake/config.toml", ".dbt/profiles.yml", "gh/hosts.yml", "*.tfstate", "*.tfvars"),
+    *("*.tfvars.json", ".git/modules/**/config", ".git/worktrees/*/config.worktree"),
+    *("*.p8", "*.kdbx", "kubeconfig", "rclone.conf", ".jupyter/jupyter_*config.*"),
+    *("jupyter/runtime", "kernel-*-*-*-*-*.json", "*firebase-adminsdk*.json", "auth.json"),
+    *("*service[_-]account*.json", "token.json"),
     *("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"),
     *("*.pem", "*.p12", "*.pfx", "*.key", "*.ppk", "*.jks", "*.keystore"),
     *(".aws", ".azure", ".ssh", ".gnupg", ".kaggle", ".kube", ".docker", ".dockercfg", "gcloud"),
 )
 # A copy that an editor or a person left holds the same keys.
-_COPY = r"(?:[~#]|\.(?:bak|old|orig|save|sw[op]))?\s*"
+_COPY = r"(?:[~#]|\.(?:bak|backup|bkp|copy|old|orig|save|sw[a-p]|\d{1,8}))?\s*"
 
 
 def _glob(name: str) -> str:
-    kept = re.split(r"(\*|\[[^\]]*\])", name)
-    return "".join("[^/]*" if p == "*" else p if p[:1] == "[" else re.escape(p) for p in kept)
+    kept = re.split(r"(\*\*|\*|\[[^\]]*\])", name)
+    starred = {"*": "[^/]*", "**": ".*"}
+    return "".join(
+        starred[p] if p in starred else p if p[:1] == "[" else re.escape(p) for p in kept
+    )
 
 
 _SECRET = re.compile(
@@ -48,10 +55,17 @@ STEERING_NAMES = (
     *("pip.conf", "pip.ini", ".condarc", ".direnv", "mise.toml", ".mise.toml", ".tool-versions"),
     *("sitecustomize.py", "usercustomize.py", "*.pth", "pyvenv.cfg", ".ipython", ".jupyter"),
     *("jupyter_*config.py", "jupyter_*config.json", "ipython_config.py", ".pdbrc", ".pythonrc*"),
-    *(".Rprofile", ".shiro/config.toml"),
+    *(".Rprofile", ".shiro/config.toml", "*.git", ".config/git", "lefthook.*", ".lefthook*"),
+    *(".overcommit.yml", ".gdbinit", ".gdbearlyinit", ".lldbinit", ".mvn", ".bazelrc", ".emacs"),
+    *(".emacs.d", "jupyter_*config.d", "sitecustomize", "usercustomize", "CLAUDE.md"),
+    *("CLAUDE.local.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", ".roo"),
+    *(".roomodes", ".goosehints", ".kiro", ".amazonq", ".junie", ".opencode", "opencode.json"),
 )
 _STEERING = re.compile(
-    rf"(?:^|/)(?:{'|'.join(map(_glob, STEERING_NAMES))})\s*(?:/|$)", re.IGNORECASE
+    rf"(?:^|/)(?:(?:{'|'.join(map(_glob, STEERING_NAMES))})\s*(?:/|$)"
+    # With these two any folder may come to be a repository, whose settings run programs.
+    r"|(?:HEAD|config)\s*$)",
+    re.IGNORECASE,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,8 +40,8 @@ class Subject:
 
     @property
     def grant_key(self) -> str:
-        covered = self.grant or "\0".join(self.texts)
-        return f"{self.tool}:{covered}"
+        # Neither texts nor a grant can be written so that one key stands for both.
+        return json.dumps([self.tool, self.grant or list(self.texts)])
 
     @property
     def digest(self) -> str:

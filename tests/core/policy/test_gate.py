@@ -229,3 +229,11 @@ def test_a_long_line_is_judged_in_time() -> None:
             line = start + piece * (10_000 // len(piece))
             Gate("ask", rules).decide(Subject("bash", "shell", (line,)), set())
     assert time.process_time() - began < 6
+
+
+def test_no_text_is_written_so_that_it_has_the_key_of_a_grant() -> None:
+    background = Subject("bash", "shell", ("make",), grant="\0make")
+    disguised = Subject("bash", "shell", ("\0make",))
+    assert verdict(Gate(), disguised, {background.grant_key}) == "ask"
+    pair = Subject("read_many_files", "read", (".env", "b"))
+    assert pair.grant_key != Subject("read_many_files", "read", (".env\0b",)).grant_key

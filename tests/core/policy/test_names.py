@@ -22,6 +22,10 @@ from shiro_jupyter.core.policy.names import SECRET_NAMES, is_secret_name, is_ste
             ".aws/config",
             "kaggle.json",
         ),
+        *("terraform.tfstate.backup", "x.tfvars.json", ".git/modules/a/b/config", "id_rsa.backup"),
+        *(".git/worktrees/w/config.worktree", "AuthKey.p8", "x.kdbx", "kubeconfig", "token.json"),
+        *("x-firebase-adminsdk-1.json", "my-service-account-1.json", "auth.json", "rclone.conf"),
+        *(".jupyter/jupyter_server_config.json", "share/jupyter/runtime/kernel-1.json"),
         *(" .env", "a/ .env", ".env\n", ".env \n", "\t.netrc", ".secrets", ".secrets/a"),
         *("secrets.ini", "credentials.yml", "credentials.toml", "credentials.csv"),
         *(".cargo/credentials.toml", ".cargo/credentials", ".git/config", "sub/.git/config"),
@@ -100,3 +104,22 @@ def test_a_long_name_is_judged_in_time() -> None:
         is_secret_name(piece * 20_000)
         is_steering_name(piece * 20_000)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sub/config", "sub/HEAD", "x.git/hooks/a", ".config/git/attributes", "lefthook.yml"),
+        *(".gdbinit", ".mvn/jvm.config", "jupyter_server_config.d/a.json", "CLAUDE.md", ".roo/a"),
+        *("sitecustomize/__init__.py", ".cursorrules", ".overcommit.yml", ".bazelrc", ".emacs"),
+    ],
+)
+def test_what_steers_other_programs_is_known(name: str) -> None:
+    assert is_steering_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["config/train.yaml", "head/a.py", "config.py", "models/heads.py", "claude.py"]
+)
+def test_what_steers_none_is_left_alone(name: str) -> None:
+    assert not is_steering_name(name)
