@@ -12,7 +12,7 @@ from .secrets import could_begin, redact, secret_spans
 LINE = 64_000
 # Of a longer line: a secret that has begun in these is seen when the rest of it has come.
 HELD = 4_096
-_WORD = re.compile(r"[A-Za-z0-9_-]{0,200}\Z")
+_WORD = re.compile(r"(?:[0-9]{8,12}:)?[A-Za-z0-9_-]{0,200}\Z")
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 # A shape begins where a word does; in JSON text that may be right behind an escape such as `\n`.
 _START = r"(?:(?<=\\[nrtbf])|(?<![A-Za-z0-9_-]))"
@@ -84,6 +85,16 @@ SHAPES = (
     _shape("xAI key", "xai-", _START + r"xai-[A-Za-z0-9]{20,}"),
     _shape("NVIDIA key", "nvapi-", _START + r"nvapi-[\w-]{20,}"),
     _shape("Replicate token", "r8_", _START + r"r8_[A-Za-z0-9]{30,}"),
+    # Begun where a piece of a stream may be cut.
+    _shape("webhook", "webhooks/", _START + r"(?P<keep>webhooks/\d{16,20}/)[A-Za-z0-9_-]{60,100}"),
+    _shape("Telegram token", ":aa", _START + r"\d{8,12}:AA[\w-]{33}(?![\w-])"),
+    _shape("signature", "sig=", _START + r"(?P<keep>sig=)[A-Za-z0-9%+/]{30,200}={0,2}"),
+    _shape(
+        "cookie",
+        "cookie:",
+        r"(?P<keep>(?i:cookie):[^\n\"'\\]{0,200}?(?i:sess|auth|token|sid)[\w.-]{0,64}=)"
+        r"[^\s;\"'\\]{12,4000}",
+    ),
     _shape("Groq key", "gsk_", _START + r"gsk_[A-Za-z0-9]{30,}"),
     _shape(
         "token",
@@ -107,6 +118,14 @@ SHAPES = (
         + _NO_CODE
         + r"[A-Za-z0-9_+/=.~-]{16,}",
     ),
+    # Between quotes it goes to the other quote, whatever signs are in it.
+    _shape(
+        "password",
+        "passw pwd",
+        r"(?P<keep>(?i:passw(?:or)?d|(?<![a-z0-9])pwd)[\"'\\]{0,3}[ \t]{0,4}[=:][ \t]{0,4}"
+        r"(?P<quote>\\?[\"']))(?![/~.$]|\[redacted)(?=[^\s\"'\\]{0,128}[0-9])"
+        r"(?=[^\s\"'\\]{0,128}[A-Za-z])[^\s\"'\\(){}<>\[\]]{8,128}(?=(?P=quote))",
+    ),
     _shape(
         "password",
         "passw pwd",
@@ -122,6 +141,15 @@ SHAPES = (
 _LETTERS = frozenset("".join(needle for shape in SHAPES for needle in shape.needles))
 
 
+# What may stand inside a key that a terminal shows in one piece, or that was broken into lines.
+_NOISE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1a\x1c-\x1f\x7f]")
+
+
+@lru_cache(32)
+def _noisy(key: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{_NOISE.pattern})*+".join(map(re.escape, key)))
+
+
 def known(keys: Iterable[str]) -> list[str]:
     """The keys in use that are known by themselves, whatever their shape; a short one is a
     stand-in, and a word of texts."""
@@ -135,6 +163,8 @@ def redact(text: str, keys: Iterable[str] = ()) -> str:
     """
     for key in sorted(known(keys), key=len, reverse=True):
         text = text.replace(key, "[redacted: key]")
+        if _NOISE.search(text):
+            text = _noisy(key).sub("[redacted: key]", text)
     for shape in _possible(text):
         text = shape.pattern.sub(_replacement(shape), text)
     return text

@@ -25,6 +25,7 @@ SECRETS = {
     "NVIDIA key": "nvapi-" + "a1B2_" * 8,
     "Replicate token": "r8_" + "a1B2" * 9,
     "Groq key": "gsk_" + "a1B2" * 10,
+    "Telegram token": "123456789:" + "AA" + "aB3" * 11,
     "JWT": "eyJhbGciOiJIUzI1" + ".eyJzdWIiOiIxMjM0" + ".SflKxwRJSMeKKF2QT4",
     "private key": "-----BEGIN RSA PRIVATE" + " KEY-----\nMIIEab+/=\n-----END RSA PRIVATE KEY-----",
 }
@@ -49,6 +50,20 @@ def test_each_shape_is_found_and_taken_out(kind: str) -> None:
         ("AccountKey=ab12+/cd34EF56gh==;", "AccountKey=[redacted: secret];"),
         ("client_secret: ab8Q~cd12.ef34-gh", "client_secret: [redacted: secret]"),
         ("password=hunter2hunter2", "password=[redacted: password]"),
+        ('password: "Tr0ub4dor&3xyz"', 'password: "[redacted: password]"'),
+        (
+            "https://discord.com/api/webhooks/123456789012345678/" + "aB3_" * 17,
+            "https://discord.com/api/webhooks/123456789012345678/[redacted: webhook]",
+        ),
+        ("password='a1;b2|c3,d4'", "password='[redacted: password]'"),
+        (
+            "https://x/y?se=1&sig=" + "aB3%2F" * 8 + "%3D",
+            "https://x/y?se=1&sig=[redacted: signature]",
+        ),
+        (
+            "Set-Cookie: sessionid=abc123def456ghi7; Path=/",
+            "Set-Cookie: sessionid=[redacted: cookie]; Path=/",
+        ),
         ("PASSWORD=Abc12345!", "PASSWORD=[redacted: password]"),
         ("db_pwd: 's3cret#word'", "db_pwd: '[redacted: password]'"),
         ('{"password": "correct9horse9battery"}', '{"password": "[redacted: secret]"}'),
@@ -118,3 +133,8 @@ def test_known_keys_are_taken_out_whatever_their_shape() -> None:
     assert redact("a=plain-old-key-longer b=plain-old-key short", known) == (
         "a=[redacted: key] b=[redacted: key] short"
     )
+
+
+@pytest.mark.parametrize("noise", ["\x1b[31m", "\r", "\0", "\n", "\r\n", "\x1b[0m\x1b[1;32m"])
+def test_a_known_key_is_taken_out_with_what_a_terminal_hides_in_it(noise: str) -> None:
+    assert redact(f"a=plain-{noise}old-key b\n", ["plain-old-key"]) == "a=[redacted: key] b\n"
