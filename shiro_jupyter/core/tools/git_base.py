@@ -269,8 +269,12 @@ def _repository(project: Project) -> Repository:
             f"{project.root} is in no git repository; use the file tools, or let the person run "
             "`git init`."
         )
-    fault = repository.fault(project.root, *project.allowed)
-    if fault := fault or repository.borrowing() or repository.oddity():
+    try:
+        fault = repository.fault(project.root, *project.allowed)
+        fault = fault or repository.borrowing() or repository.oddity()
+    except OSError as error:
+        fault = f"{error.filename} cannot be looked into ({error.strerror})"
+    if fault:
         raise ToolFailed(f"git is not run here: {printable(fault)}; let the person look at it.")
     # Else git compares that file with what the index says of it, and tells whether it is so.
     if outside := Tracked(repository).made_up:

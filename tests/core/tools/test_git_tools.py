@@ -21,6 +21,7 @@ from shiro_jupyter.core.tools.git_diff import GitDiff
 from shiro_jupyter.core.tools.git_log import GitLog
 from shiro_jupyter.core.tools.git_show import GitShow
 from shiro_jupyter.core.tools.git_status import GitStatus
+from shiro_jupyter.core.workspace.git import Repository
 from tests.support.hostile_git import CHANGED, MANNERS, PIPES, PROGRAMS, git, hostile
 from tests.support.tools import Bench
 
@@ -723,6 +724,17 @@ def test_what_git_does_not_read_in_its_folder_may_be_anything(root: Path) -> Non
     (root / ".git/refs/heads/old").symlink_to("main")  # as git made them once
     for tool, arguments in called(root):
         text(root, tool, **arguments)
+
+
+def test_a_git_folder_that_cannot_be_looked_into_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(repository: Repository) -> str:
+        raise PermissionError(13, "Permission denied", str(repository.own / "x"))
+
+    monkeypatch.setattr(Repository, "oddity", refusing)
+    told = f"git is not run here: {root}/.git/x cannot be looked into (Permission denied); let the"
+    assert refused(root, GitLog()).startswith(told)
 
 
 @posix
