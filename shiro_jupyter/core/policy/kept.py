@@ -17,9 +17,10 @@ _GLOB = re.compile(r"[*?\[]")
 _LONGEST = 100  # a longer pattern is not compared
 
 
-def is_kept(path: str) -> bool:
-    """Whether what stands there is told to later sessions, or steers other programs."""
-    return _KEPT.search(path) is not None or is_steering_name(path)
+def is_kept(path: str, *, word: bool = True) -> bool:
+    """Whether what stands there is told to later sessions, or steers other programs; `word`: it
+    may be no path."""
+    return _KEPT.search(path) is not None or is_steering_name(path, word=word)
 
 
 def code_keeps(code: str) -> bool:

@@ -62,11 +62,10 @@ STEERING_NAMES = (
     *(".roomodes", ".goosehints", ".kiro", ".amazonq", ".junie", ".opencode", "opencode.json"),
 )
 _STEERING = re.compile(
-    rf"(?:^|/)(?:(?:{'|'.join(map(_glob, STEERING_NAMES))})\s*(?:/|$)"
-    # With these two any folder may come to be a repository, whose settings run programs.
-    r"|(?:HEAD|config)\s*$)",
-    re.IGNORECASE,
+    rf"(?:^|/)(?:{'|'.join(map(_glob, STEERING_NAMES))})\s*(?:/|$)", re.IGNORECASE
 )
+# With these two any folder may come to be a repository, whose settings run programs.
+_REPOSITORY = re.compile(r"(?:^|/)(?:HEAD|config)\s*$", re.IGNORECASE)
 
 
 def is_secret_name(path: str | PurePath) -> bool:
@@ -76,9 +75,10 @@ def is_secret_name(path: str | PurePath) -> bool:
     return _SECRET.search(text) is not None
 
 
-def is_steering_name(path: str) -> bool:
-    """Whether an edit of the file would change what other programs do, so that it always asks."""
-    return _STEERING.search(path) is not None
+def is_steering_name(path: str, *, word: bool = False) -> bool:
+    """Whether an edit of the file would change what other programs do, so that it always asks.
+    A `word` of a command that is HEAD or config is rarely a file."""
+    return bool(_STEERING.search(path) or (not word and _REPOSITORY.search(path)))
 
 
 def named(text: str) -> frozenset[str]:

@@ -134,7 +134,7 @@ def reaches_out(subject: Subject) -> bool:
         case "memory":
             return True
         case "write":
-            return any(is_elsewhere(text) or is_kept(text) for text in subject.texts)
+            return any(is_elsewhere(text) or is_kept(text, word=False) for text in subject.texts)
         case "kernel":
             return any(_SPEAKS.search(text) or code_keeps(text) for text in subject.texts)
         case "shell":

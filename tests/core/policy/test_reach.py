@@ -216,6 +216,8 @@ COMMANDS = r"""
 .. cat AGENTS.md; python x.py
 .. tar czf a.tgz src
 .. git log --remotes
+.. git reset HEAD
+.. git diff origin/HEAD
 .. printf '%s' "$x"
 !. $x
 !. echo ls | sh
@@ -227,6 +229,7 @@ CALLS = r"""
 .. read_file read /ours/outputs/1.txt
 .f read_many_files read a.py /elsewhere/a
 .. write_file write a.py
+!. write_file write sub/HEAD
 !. write_file write /elsewhere/a
 !. write_file write .shiro/memory/MEMORY.md
 !. edit_file write sub/agents.md
