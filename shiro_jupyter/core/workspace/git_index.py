@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 
-from .git import Repository, is_outside
+from .git import Repository, is_outside, none_outside
 
 INDEX_LIMIT = 500_000_000  # bytes
 _CONFIG_LIMIT = 1_000_000
@@ -80,6 +80,8 @@ class Tracked:
 
     @cached_property
     def _entries(self) -> list[tuple[int, bytes]]:
+        if none_outside(b"".join(name + b"\0" for _, name in self._all)):
+            return self._all
         return [(mode, name) for mode, name in self._all if not is_outside(name)]
 
     @cached_property

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import ToolFailed
-from .git import is_outside
+from .git import is_outside, none_outside
 from .git_index import is_sha256
 from .ignore import GIT_FILE, NEVER, OWN_FILE, Extra, Rules, exclude_file, rules_of
 from .processes import Processes
@@ -119,7 +119,8 @@ async def _listed(rules: Rules, processes: Processes) -> list[bytes] | None:
         return None
     names = answer.split(b"\0")
     names.pop()
-    names = [name for name in names if not is_outside(name)]  # the index may name any file
+    if not none_outside(answer):  # the index may name any file
+        names = [name for name in names if not is_outside(name)]
     own = os.fsencode(OWN_FILE)
     if own in answer and any(name.rpartition(b"/")[2] == own for name in names):
         return None

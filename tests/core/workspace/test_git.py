@@ -9,8 +9,17 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shiro_jupyter.core.workspace.git import FILES, GitState, git_state, repository_of
+from shiro_jupyter.core.workspace.git import (
+    FILES,
+    GitState,
+    git_state,
+    is_outside,
+    none_outside,
+    repository_of,
+)
 
 # Real git on a busy machine; the deadline has tests of its own.
 PATIENCE = 20.0
@@ -359,3 +368,23 @@ def test_no_time_at_all_runs_nothing(root: Path, tmp_path: Path) -> None:
     fake = script(tmp_path / "git", f"touch {tmp_path}/ran")
     assert git_state(root, os.environ, deadline=0.0, program=str(fake)).branch
     assert not (tmp_path / "ran").exists()
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from([b"a", b".git", b".GIT", b"..", b".", b"", b".gitx", b"x.git", b"a.b"]),
+            min_size=1,
+            max_size=3,
+        )
+    )
+)
+def test_one_look_at_all_names_passes_none_that_is_outside(parts: list[list[bytes]]) -> None:
+    names = [b"/".join(each) for each in parts]
+    if none_outside(b"".join(name + b"\0" for name in names)):
+        assert not any(map(is_outside, names))
+
+
+def test_one_look_passes_plain_names() -> None:
+    assert none_outside(b".gitignore\0src/a.py\0.github/x.yml\0")
+    assert not none_outside(b"a\0../b\0") and not none_outside(b"/etc/passwd\0")
