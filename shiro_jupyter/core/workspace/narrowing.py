@@ -54,7 +54,7 @@ _OTHERWISE = (
 
 def _stating(encoding: str) -> str:
     return (
-        rf"(?-u:coding[:=][ \t]*{encoding}|<(?:\?xml|(?i:meta))[^>\n]*"
+        rf"(?-u:coding[:=][ \t]*{encoding}|<(?:\?xml|meta|META|Meta)[^>\n]*"
         rf"(?:$|(?:encoding|(?i:charset))\s*=\s*[\x22']?\s*{encoding}))"
     )
 

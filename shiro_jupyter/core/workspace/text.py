@@ -31,7 +31,7 @@ _STATED = (
         rb"\A(?:(?:%b|[ \t\f]*)(?:\r\n?|\n))??%bcoding[:=][ \t]*([-\w.]+)" % (_REMARK, _REMARK)
     ),
     re.compile(rb"\A\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([-\w.]+)"),
-    re.compile(rb"<meta\s[^>]{0,200}?charset\s*=\s*[\"']?\s*([-\w.]+)", re.IGNORECASE),
+    re.compile(rb"<(?:meta|META|Meta)\s[^>]{0,200}?(?i:charset)\s*=\s*[\"']?\s*([-\w.]+)"),
 )
 _STATED_IN = 1024  # bytes
 _LINE_END = re.compile("-(unix|dos|mac)$")  # what Emacs adds
