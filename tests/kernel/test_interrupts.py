@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.kernel
 FORMS = {"awaited": "", "blocking": "%%time\n"}
 # A stop is promised within a second; a busy machine of tests gets more.
 SOON = 5.0
+# Seconds that no other test sleeps for.
+ASIDE, LONG = f"300.{os.getpid()}", f"301.{os.getpid()}"
 CALM = "import time\nPath('begun').touch()\nfor _ in range(600): time.sleep(0.1)"
 AWAITS = "import asyncio\nPath('begun').touch()\nawait asyncio.sleep(60)"
 DEAF = """
@@ -41,7 +44,7 @@ def kernel(
         says("calm", "It went on."),
         runs("awaits", AWAITS),
         says("awaits", "It went on."),
-        shells("shell", "touch begun; sleep 300 & sleep 301"),
+        shells("shell", f"touch begun; sleep {ASIDE} & sleep {LONG}"),
         says("shell", "It went on."),
         runs("twice", CALM),
         says("twice", "never", delay=60),
@@ -122,7 +125,7 @@ def test_the_first_ends_a_command_with_its_tree(kernel: Kernel, form: str) -> No
     sleeping = [
         process
         for process in psutil.process_iter(["cmdline"])
-        if process.info["cmdline"] in (["sleep", "300"], ["sleep", "301"])
+        if process.info["cmdline"] in (["sleep", ASIDE], ["sleep", LONG])
         and process.status() != psutil.STATUS_ZOMBIE
     ]
     assert sleeping == []
