@@ -6,6 +6,7 @@ import { Signal } from '@lumino/signaling';
 import { version } from '../package.json';
 import { Draft } from './draft';
 import { isRemembered, remember } from './remembered';
+import { spoken } from './spoken';
 import { PROTOCOL, type Event, type Reply, type Request, type Waiting } from './view/model';
 import { Turns } from './view/turns';
 
@@ -267,7 +268,7 @@ export class Connection implements IDisposable {
     const greeting = (this.greeting = Symbol('hello'));
     const known = this.turns !== null || this.remembered;
     // A kernel of another language may take a message it does not know amiss.
-    const speaks = known || (await spoken(kernel)) === 'python';
+    const speaks = known || (await spoken(kernel, PATIENCE)) === 'python';
     const reply = speaks ? await this.hello(known ? PATIENCE_AFTER_RELOAD : PATIENCE) : null;
     if (greeting !== this.greeting) {
       return; // overtaken by another one, or another kernel
@@ -398,17 +399,3 @@ const ENDED: { readonly [status in Kernel.Status]?: string } = {
   dead: 'The kernel died: this turn ended there. Restart the kernel to go on.',
   terminating: 'The kernel was shut down: this turn ended there.'
 };
-
-/**
- * The language that a kernel speaks. A restart leaves what is known of a kernel unsettled for good,
- * and puts something else in its place, so that is looked at again and again.
- */
-async function spoken(kernel: Kernel.IKernelConnection): Promise<string> {
-  for (;;) {
-    const late = new Promise<null>(resolve => setTimeout(() => resolve(null), PATIENCE));
-    const info = await Promise.race([kernel.info, late]);
-    if (info || kernel.isDisposed) {
-      return info?.language_info.name ?? '';
-    }
-  }
-}
