@@ -176,8 +176,22 @@ def test_a_wait_is_no_longer_than_it_may_be(kernel: Kernel) -> None:
     assert kernel.run("print(r.wait().answer)").stdout.endswith("Slowly.\n")
 
 
+# Touches `waits` once main is inside the serving of the wait: an interrupt before it is another one.
+WATCH = """
+import sys, threading, time
+from pathlib import Path
+def serving(frame):
+    while frame and frame.f_code.co_name != "serve_blocking":
+        frame = frame.f_back
+    return frame
+def watch(main=threading.main_thread().ident):
+    while not serving(sys._current_frames()[main]): time.sleep(0.01)
+    Path('waits').touch()
+"""
+
+
 def test_an_interrupt_of_a_wait_stops_the_turn_and_the_cell(kernel: Kernel) -> None:
-    kernel.run("from pathlib import Path")
+    kernel.run(WATCH)
     sent: list[bool] = []
     begun = kernel.folder / "waits"
 
@@ -187,7 +201,9 @@ def test_an_interrupt_of_a_wait_stops_the_turn_and_the_cell(kernel: Kernel) -> N
             kernel.interrupt()
 
     outputs = kernel.run(
-        "r = %shiro silent &\nPath('waits').touch()\nr.wait()", idle=meanwhile, stdin=str
+        "r = %shiro silent &\nthreading.Thread(target=watch).start()\nr.wait()",
+        idle=meanwhile,
+        stdin=str,
     )
     assert outputs.reply["ename"] == "KeyboardInterrupt"
     assert len(outputs.reply["traceback"]) == 1
