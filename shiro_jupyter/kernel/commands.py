@@ -22,6 +22,7 @@ from .command_line import FLAGS
 from .report import models_text, status_text
 from .said import Said
 from .services import Services
+from .typed import connect as connected
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def status(services: Services, rest: str) -> Work:
 def connect(services: Services, rest: str) -> Work:
     """connect a model: endpoint, key and model are asked for, tried and kept"""
     ask_in_a_cell(services, "connect")
-    return services.connect(rest)
+    return connected(services, rest)
 
 
 @command("[NAME]")

@@ -24,6 +24,7 @@ from .memory_tables import age, folding, known_of, nothing_yet, of_others, place
 from .said import Said
 from .services import Services
 from .session_memory import SessionMemory
+from .typed import typed
 
 UPDATE = (
     "Bring this session's note up to date with session_notes: corrections of mine first, then what "
@@ -213,7 +214,7 @@ def _lines(topic: Topic) -> list[str]:
 async def _answer(services: Services, text: str) -> str:
     """What the person answers to the last line of the text; "" where they do not."""
     try:
-        said = await services.typed(visible(text))
+        said = await typed(services.main, visible(text))
     except (JobInterrupted, EOFError):
         return ""
     return said.strip().casefold()

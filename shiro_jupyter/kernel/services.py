@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import atexit
 import concurrent.futures
-import getpass
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..core.agent import Agent
 from ..core.context.prompt import system_text
-from ..core.errors import StorageError, UsageError
+from ..core.errors import StorageError
 from ..core.events import Event, Notice, QueueChanged, TurnEnded, TurnStarted, Waiting
 from ..core.memory.store import Memory
 from ..core.models import lone
@@ -28,7 +26,6 @@ from ..core.sessions.history import History
 from ..core.sessions.lease import Leases
 from ..core.sessions.log import Opened
 from ..core.settings import Loaded, Settings
-from ..core.settings.connect import Connector, Prompts
 from ..core.tools.base import Tool
 from ..core.tools.shelf import tools_for
 from ..core.turn import Limits
@@ -48,7 +45,7 @@ from .end_signals import EndSignals
 from .fix import prompt_of_error
 from .live import LiveKernel
 from .loopback import NO_MAIN, Loopback
-from .main_thread import JobInterrupted, MainThread
+from .main_thread import MainThread
 from .namespace import Namespace
 from .owner import CURRENT, Errand, Owner
 from .pages import Pages
@@ -182,38 +179,6 @@ class Services:
                 await asyncio.sleep(TICK_SECONDS)
 
         return self.thread.spawn(wait)
-
-    async def typed(self, text: str) -> str:
-        """What the person types after the last line of the text, in a cell that serves."""
-        shown, _, last = text.rpartition("\n")
-        return await self.main.run(lambda: (self._say(shown), input(last))[1], stdin=True)
-
-    async def connect(self, address: str) -> str:
-        """Ask the person for endpoint, key and model; what was kept, as a sentence."""
-
-        async def ask_secret(text: str) -> str:
-            return await self.main.run(lambda: getpass.getpass(text), stdin=True)
-
-        async def say(text: str) -> None:
-            await self.main.run(lambda: self._say(text))
-
-        connector = Connector(self.environ, self.folders, self.models.keys)
-        try:
-            connected = await connector.connect(
-                self.settings(), Prompts(self.typed, ask_secret, say), address
-            )
-        except (JobInterrupted, EOFError, asyncio.CancelledError):
-            raise UsageError("Nothing was changed.") from None
-        # What a variable or a flag set holds no more in this kernel.
-        self.flags |= {"base_url": connected.base_url, "model": connected.model}
-        self.models.changed()
-        return connected.told
-
-    @staticmethod
-    def _say(text: str) -> None:
-        if text:
-            sys.stdout.write(f"{text}\n")
-            sys.stdout.flush()
 
     def interrupt(self, owner: object = None) -> concurrent.futures.Future[bool]:
         """What Interrupt and ctrl-c do; from a signal handler or any thread. Whether there was
