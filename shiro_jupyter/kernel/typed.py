@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 async def typed(main: MainThread, text: str) -> str:
     """What the person types after the last line of the text, in a cell that serves."""
     shown, _, last = text.rpartition("\n")
-    return await main.run(lambda: (_say(shown), input(last))[1], stdin=True)
+
+    def ask() -> str:
+        _say(shown)
+        return input(last)
+
+    return await main.run(ask, stdin=True)
 
 
 async def connect(services: Services, address: str) -> str:
