@@ -13,8 +13,8 @@ from typing import Any
 
 from ..core.events import ALLOW, ALLOW_SESSION, DENY, Answer, Question
 from ..core.numbers import whole_number
-from ..views.state import choices_line, granted
 from ..views.visible import one_line, visible
+from ..views.wording import choices_line, granted
 from . import compat
 from .main_thread import JobInterrupted, MainThread
 

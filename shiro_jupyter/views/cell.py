@@ -22,9 +22,10 @@ from ..core.events import (
 from .document import Block, Line, Prose, Verbatim, bundle, clipped
 from .prose import open_fence
 from .queue import queue_lines
-from .state import TurnState, choices_line, reasoning_line, status
+from .state import TurnState, reasoning_line, status
 from .static import asked_blocks, left_behind, prompt_block, tool_line
 from .visible import output_text, summary_line
+from .wording import choices_line
 
 INTERVAL = 0.25  # seconds between two updates, at least
 PATIENCE = 5.0  # seconds that a page has to draw the turn before the display is updated instead

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..core.transcript import Assistant, Call, Item, Note, Reasoning, Result, Summary, User
 from .markdown_safe import fenced, html_text, markdown_text, to_markdown
-from .state import MARKS, OUTCOME_WORDS
 from .visible import output_text, summary_line
+from .wording import MARKS, OUTCOME_WORDS
 
 
 def exported(title: str, about: str, items: Sequence[Item], redacted: Callable[[str], str]) -> str:

@@ -17,19 +17,9 @@ from .markdown_safe import html_blocks, to_html
 from .patch import Patch, diff
 from .prose import Blocks
 from .queue import queue_lines
-from .state import (
-    MARKS,
-    Asked,
-    Said,
-    ToolUse,
-    TurnState,
-    choice_label,
-    footer,
-    standing,
-    tokens,
-    tool_details,
-)
+from .state import Asked, Said, ToolUse, TurnState, footer, standing, tool_details
 from .visible import one_line, output_text, summary_line, visible
+from .wording import MARKS, choice_label, tokens
 
 INTERVAL = 0.1  # seconds between two messages, at least
 TURNS_KEPT = 50

@@ -1,4 +1,4 @@
-"""The one fold of events into what every view shows of a turn, and its wording."""
+"""The one fold of events into what every view shows of a turn, and the line of truth about it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ..core import events as e
-from ..core.events import Event, Question, TurnOutcome, Usage
+from ..core.events import Event, Question, Usage
 from ..core.todos import Todos
 from ..core.transcript import Outcome
 from .queue import back_lines
+from .wording import ENDINGS, OUTCOME_WORDS, duration, memory_line, precise
 
 Phase = Literal[
     "idle", "loading", "thinking", "answering", "preparing", "tool", "waiting", "retrying", "ended"
@@ -17,37 +18,6 @@ Phase = Literal[
 # Characters kept of a running call's output: what a view may show of it. Up to twice as many, so
 # that what is kept mostly grows at its end, and a view need not send it anew.
 OUTPUT_TAIL = 2_000
-
-MARKS: dict[Outcome, str] = {
-    "ok": "✓",
-    "failed": "✗",
-    "refused": "⊘",
-    "interrupted": "■",
-    "timed_out": "✗",
-    "invalid_arguments": "✗",
-    "skipped": "–",
-}
-OUTCOME_WORDS: dict[Outcome, str] = {
-    "ok": "",
-    "failed": "failed",
-    "refused": "refused",
-    "interrupted": "interrupted",
-    "timed_out": "timed out",
-    "invalid_arguments": "invalid arguments",
-    "skipped": "not run",
-}
-ENDINGS: dict[TurnOutcome, str] = {
-    "answered": "answered",
-    "interrupted": "interrupted",
-    "limited": "stopped at a limit",
-    "failed": "failed",
-}
-
-APPROVAL_LABELS = {
-    e.ALLOW: "Allow",
-    e.ALLOW_SESSION: "Allow for this session",
-    e.DENY: "Deny",
-}
 
 
 @dataclass(frozen=True)
@@ -270,7 +240,7 @@ class TurnState:
         self.ended = event
 
 
-# -- wording, the same in every view ---------------------------------------------------------
+# -- how it stands, the same in every view ---------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -337,38 +307,6 @@ def footer(state: TurnState) -> str:
     return " · ".join(parts)
 
 
-def tokens(usage: Usage) -> str:
-    """`1,234 in, 56 out`; empty where nothing was reported."""
-    return f"{usage.input:,} in, {usage.output:,} out" if usage.input or usage.output else ""
-
-
-def memory_line(changed: e.MemoryChanged) -> str:
-    if not changed.text:
-        return f"Forgot ({changed.scope}): {changed.old}"
-    instead = f", in place of: {changed.old}" if changed.old else ""
-    return f"Remembered ({changed.scope}): {changed.text}{instead}"
-
-
-def choice_label(question: e.Question, choice: str) -> str:
-    """What stands on the button of a choice."""
-    if question.kind != "approval":
-        return choice
-    covers = f" ({granted(question)})" if choice == e.ALLOW_SESSION else ""
-    return APPROVAL_LABELS.get(choice, choice) + covers
-
-
-def granted(question: e.Question) -> str:
-    """What a yes for the session covers."""
-    return question.grant or "exactly this"
-
-
-def choices_line(question: e.Question) -> str:
-    """What may be answered, by its number; whoever takes an approval says how it is given."""
-    if question.kind == "approval":
-        return ""
-    return "   ".join(f"{number}. {each}" for number, each in enumerate(question.choices, start=1))
-
-
 def tool_details(use: ToolUse) -> str:
     """What stands behind the name and summary of a finished call: `failed · 0.3 s`."""
     words = OUTCOME_WORDS[use.outcome or "ok"]
@@ -379,22 +317,3 @@ def reasoning_line(state: TurnState) -> str:
     """`reasoning, 1,240 characters`; empty where there is none."""
     size = sum(map(len, state._reasoning))
     return f"reasoning, {size:,} characters" if size else ""
-
-
-def duration(seconds: float) -> str:
-    """Coarser the longer it is, so that a line that counts is rewritten seldom in a long wait."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 600:
-        return f"{whole // 60} min {whole % 60 // 10 * 10} s"
-    if whole < 3600:
-        return f"{whole // 60} min"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def precise(seconds: float) -> str:
-    """`0.3 s`, or as `duration` from a minute on; empty where it took no time worth a word."""
-    if seconds < 0.05:
-        return ""
-    return f"{seconds:.1f} s" if seconds < 60 else duration(seconds)

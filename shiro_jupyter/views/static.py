@@ -6,8 +6,9 @@ from collections import Counter
 
 from ..core import todos as tasks
 from .document import Block, Bundle, Folded, Line, Prose, Verbatim, bundle, clipped
-from .state import MARKS, OUTCOME_WORDS, Said, ToolUse, TurnState, footer, tool_details
+from .state import Said, ToolUse, TurnState, footer, tool_details
 from .visible import output_text, summary_line
+from .wording import MARKS, OUTCOME_WORDS
 
 # A longer prompt is folded; the cell above shows it anyway.
 PROMPT_OPEN = 1_000

@@ -14,18 +14,9 @@ from ..core.events import Event
 from ..core.transcript import Outcome
 from .diff_marks import ADDED, PLACE, TAKEN, diff_marks
 from .queue import back_lines, come, queue_lines
-from .state import (
-    MARKS,
-    ToolUse,
-    TurnState,
-    choices_line,
-    duration,
-    footer,
-    reasoning_line,
-    status,
-    tool_details,
-)
+from .state import ToolUse, TurnState, footer, reasoning_line, status, tool_details
 from .visible import one_line, output_text, summary_line, visible
+from .wording import MARKS, choices_line, duration
 
 # Seconds between two drawings of the status where nothing else is printed.
 REDRAW = 0.1

@@ -12,11 +12,11 @@ from shiro_jupyter.views.state import (
     Said,
     Standing,
     TurnState,
-    duration,
     footer,
     standing,
     status,
 )
+from shiro_jupyter.views.wording import duration
 from tests.views.screen import screen
 from tests.views.turns import ANY_EVENT, TURNS, Display, ended, text_view, timed
 
