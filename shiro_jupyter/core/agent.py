@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from . import events
+from . import aside, events
 from .calls import Calls, World
 from .compaction import Compactor, UpdateNotes
 from .context.prompt import tail_text
@@ -121,6 +121,18 @@ class Agent(World):
         self.emit(done)
         self.flush()
         return done
+
+    async def aside(self, question: str, doing: str) -> str:
+        """Ask the model about the conversation, also while a turn runs, which goes on and has
+        nothing of it; `doing` says at what it is. Raises `EndpointError`, `LimitReached`,
+        `UsageError`."""
+        client = self.meter.metered(await self.model())
+        allow = self.meter.aside(self.ask)
+        items, redacted = tuple(self.session.items), self.redacted
+        try:
+            return await aside.answer(question, doing, items, client, self.clock, redacted, allow)
+        finally:
+            await client.close()
 
     def next_request(self, client: ModelClient) -> Request:
         """What goes out next, to this client: while no turn runs, with a prompt still to come."""

@@ -31,6 +31,7 @@ def kernel(
     folder = tmp_path_factory.mktemp("panel")
     model = script(
         folder,
+        says("how far is it", "Half done."),  # first, since its prompt holds the others
         runs("sum", "total = 40 + 2\nprint('in code')\ntotal"),
         says("sum", "It is 42."),
         runs("later", "ran.append(1)", delay=0.5),
@@ -39,6 +40,8 @@ def kernel(
         says("awaits", "Awaited."),
         runs("draws", DRAWS),
         says("draws", "Drawn."),
+        runs("an hour", f"print('row 500 of 1,000')\n{WAITS}"),
+        says("an hour", "All rows are done."),
         runs("calm", f"{WAITS}\nPath('went').touch()"),
         says("calm", "It went on."),
         says("front", "In front."),
@@ -152,6 +155,27 @@ def test_a_kernel_that_runs_its_code_looks_busy(kernel: Kernel, page: FakePage) 
     page.until(lambda: page.statuses[-1][1] == "idle")
     page.take_for(0.2)
     assert page.statuses[-1][1] == "idle"
+
+
+def test_what_runs_can_be_asked_about_from_beside_it(kernel: Kernel, page: FakePage) -> None:
+    page.prompt("/progress")
+    assert said(page) == "Nothing runs."
+    page.prompt("an hour")
+    page.until((kernel.folder / "begun").exists)
+    page.until(lambda: "row 500" in str((page.newest().get("flight") or {}).get("output")))
+    page.prompt("/progress")
+    told = said(page).split("\n")
+    assert told[0].startswith("“an hour”: running run_python")
+    assert told[-2:] == ["The end of its output:", "row 500 of 1,000"]
+    page.prompt("/btw how far is it?")
+    assert said(page) == "Half done."
+    (kernel.folder / "go").touch()
+    turn = page.ended("an hour")
+    assert turn["ended"]["outcome"] == "answered"
+    items = "str(services.conversation.opened.session.items[-4:])"
+    kept = kernel.value(items)
+    assert "All rows are done." in kept
+    assert "how far" not in kept and "Half done" not in kept
 
 
 def test_stop_ends_its_code_while_main_is_held_and_the_turn_goes_on(
