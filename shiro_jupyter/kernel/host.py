@@ -18,6 +18,7 @@ from . import commands, compat
 from . import context_commands as context_commands  # registers its commands
 from . import cost_commands as cost_commands  # registers its commands
 from . import memory_commands as memory_commands  # registers its commands
+from . import progress_commands as progress_commands  # registers its commands
 from . import queue_commands as queue_commands  # registers its commands
 from . import session_commands as session_commands  # registers its commands
 from . import undo_commands as undo_commands  # registers its commands
