@@ -46,7 +46,7 @@ HEAVY = {
     "httpx2": "core.models.sdk",
     "genai_prices": "core.models.prices",
     "keyring": "core.settings.keys",
-    "nbformat": "",
+    "nbformat": "kernel.valid_notebook",
     "ipywidgets": "kernel.cell_widget",
     "anywidget": "kernel.cell_widget",
 }

@@ -4,7 +4,8 @@ ShiroError
 ├── ModelMendable           its text goes back to the model as the call's result
 │   ├── InvalidArguments
 │   ├── ToolFailed
-│   │   └── EditRefused     an edit does not fit its file
+│   │   ├── EditRefused     an edit does not fit its file
+│   │   └── BrokenNotebook  a file that cannot be read as a notebook
 │   ├── PathRefused
 │   ├── TextRefused
 │   ├── MemoryRefused
@@ -57,6 +58,10 @@ class EditRefused(ToolFailed):
     def __init__(self, sentence: str, excerpt: str = "") -> None:
         super().__init__(sentence)
         self.excerpt = excerpt
+
+
+class BrokenNotebook(ToolFailed):
+    """A file is no notebook that can be read."""
 
 
 class PathRefused(ModelMendable):

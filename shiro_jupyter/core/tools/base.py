@@ -18,20 +18,20 @@ from ..context.sources import Source
 from ..errors import InvalidArguments, PathRefused
 from ..events import Answer, Event, Question
 from ..models.base import ToolSpec
+from ..numbers import sized as sized
 from ..policy.subjects import Access, Subject
 from ..sessions.session import Session
 from ..sessions.undo import Write, Writing
 from ..transcript import Outcome
 from ..workspace.files import write_atomic
 from ..workspace.names import printable as printable
-from ..workspace.output import HeadAndTail
+from ..workspace.output import OUTPUT_LIMIT as OUTPUT_LIMIT
+from ..workspace.output import bounded as bounded
 from ..workspace.paths import recheck, resolve, shown
 from ..workspace.processes import Processes
 from ..workspace.project import Project
 from ..workspace.seen import Seen
 
-# One ceiling for the text of every result, in characters.
-OUTPUT_LIMIT = 30_000
 # One for a command or code: what is to be approved is shown whole.
 INPUT_LIMIT = 30_000
 
@@ -179,25 +179,3 @@ def _plain(node: Any, definitions: dict[str, Any]) -> Any:
         for key, value in node.items()
         if key != "$ref" and not (key == "title" and isinstance(value, str))
     }
-
-
-def bounded(text: str, limit: int = OUTPUT_LIMIT, hint: str = "") -> str:
-    """Head and tail of a text over the limit, with what was left out between them.
-
-    Never longer than `limit` characters plus the one line that says so.
-    """
-    kept = HeadAndTail(limit)
-    kept.add(text)
-    return kept.text(hint)
-
-
-def sized(size: int) -> str:
-    """`12.3 kB`: a number of bytes for people and models."""
-    if size < 1000:
-        return f"{size} B"
-    number = float(size)
-    for unit in ("kB", "MB", "GB", "TB"):
-        number /= 1000
-        if number < 999.95 or unit == "TB":
-            break
-    return f"{number:.1f} {unit}"

@@ -10,13 +10,13 @@ from typing import ClassVar
 from pydantic import Field
 
 from ..errors import ToolFailed
+from ..notebook.shown import cells_as_text
 from ..policy.subjects import Access, Subject
 from ..workspace.paths import open_regular, resolve, shown
 from ..workspace.seen import Seen
 from ..workspace.text import Text, decode
 from ..workspace.threads import in_thread
 from .base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, printable, sized
-from .cells import cells_as_text
 
 LINES = 2_000
 LINE_SHOWN = 2_000

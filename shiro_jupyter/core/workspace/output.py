@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+# One ceiling for the text of every result of a tool, in characters.
+OUTPUT_LIMIT = 30_000
 # Seconds between two batches of live output; longer once much has been shown, so that a
 # flood cannot fill the list of events.
 INTERVAL, FLOOD_INTERVAL = 0.05, 1.0
@@ -82,6 +84,16 @@ class HeadAndTail:
             return self._head + tail
         note = f"\n[… {self.left_out:,} characters left out{f': {hint}' if hint else ''} …]\n"
         return self._head + note + tail[len(tail) - self.limit // 2 :]
+
+
+def bounded(text: str, limit: int = OUTPUT_LIMIT, hint: str = "") -> str:
+    """Head and tail of a text over the limit, with what was left out between them.
+
+    Never longer than `limit` characters plus the one line that says so.
+    """
+    kept = HeadAndTail(limit)
+    kept.add(text)
+    return kept.text(hint)
 
 
 class OutputFile:
