@@ -443,7 +443,8 @@ def test_the_user_may_name_a_script(machine: Machine) -> None:
 
 
 def test_every_setting_is_either_narrowing_or_forbidden_to_a_project() -> None:
-    narrowing = {"ignore", "deny", "ask", "tool_sets", "schema_only", "memory", "max_steps"}
+    narrowing = {"ignore", "deny", "ask", "tool_sets", "schema_only", "private", "memory"}
+    narrowing |= {"max_steps"}
     narrowing |= {"max_turn_seconds", "max_cost", "max_cost_day", "ask_above", "model"}
     assert narrowing | set(FORBIDDEN) == set(Settings.model_fields)
     assert not narrowing & set(FORBIDDEN)

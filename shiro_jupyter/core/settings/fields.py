@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from ..errors import SettingsError
 from ..models.profiles import Api, Calling
 from ..policy.gate import Mode
+from ..policy.private import Private
 from ..policy.rules import Rules, parse_rule
 from .endpoints import normal_url
 
@@ -94,6 +95,11 @@ class Fields(BaseModel):
     schema_only: bool = Field(
         False, description="Show the model names and types of variables, never their values."
     )
+    private: tuple[str, ...] = Field(
+        (),
+        description="Variables and columns that the model never gets to see, such as `salaries`, "
+        "`secret_*`, `customers.email` or `*.ssn`.",
+    )
     memory: bool = Field(True, description="Whether memory is loaded and may be written.")
     max_steps: int = Field(50, ge=1, le=1_000_000, description="Model calls in one turn.")
     max_turn_seconds: float = Field(
@@ -149,6 +155,18 @@ class Fields(BaseModel):
                 raise ValueError(f"{each!r} would take back what another pattern leaves out")
         return value
 
+    @field_validator("private")
+    @classmethod
+    def _names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            variable, dot, column = each.partition(".")
+            if not variable or bool(dot) != bool(column):
+                raise ValueError(
+                    f"{each!r} names no variable (such as 'secret_*') and no column (such as "
+                    "'customers.email')"
+                )
+        return value
+
     @field_validator("headers")
     @classmethod
     def _header_lines(cls, value: dict[str, str]) -> dict[str, str]:
@@ -168,6 +186,10 @@ class Fields(BaseModel):
         return {name: getattr(self, name) for name in names} | {"idle_seconds": self.timeout}
 
     @property
+    def kept_private(self) -> Private:
+        return Private(self.private, self.schema_only)
+
+    @property
     def rules(self) -> Rules:
         return Rules.parse(deny=self.deny, ask=self.ask, allow=self.allow)
 
@@ -175,8 +197,8 @@ class Fields(BaseModel):
 # Lists and tables have no environment variable.
 ENVIRONMENT: dict[str, str] = {
     name: f"SHIRO_{name.upper()}"
-    for name in Fields.model_fields
-    if name not in ("headers", "tool_sets", "allow", "ask", "deny", "ignore", "hide", "yolo")
+    for name, field in Fields.model_fields.items()
+    if get_origin(field.annotation) not in (tuple, dict) and name != "yolo"
 }
 
 

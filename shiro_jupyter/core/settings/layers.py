@@ -48,6 +48,7 @@ _NARROW: dict[str, Callable[[Any, Any], Any]] = {
     "ask": lambda held, said: (*held, *said),
     "hide": lambda held, said: (*held, *said),
     "tool_sets": lambda held, said: tuple(each for each in held if each in said),
+    "private": lambda held, said: (*held, *said),
     "schema_only": lambda held, said: held or said,
     "memory": lambda held, said: held and said,
     "yolo": lambda held, said: held and said,

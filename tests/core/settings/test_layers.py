@@ -47,6 +47,7 @@ PROJECT: dict[str, list[tuple[Any, Any, Any]]] = {
     "deny": [(["read(a)"], [], ("read(a)",)), (["read(a)"], ["read(b)"], ("read(a)", "read(b)"))],
     "ignore": [(["a"], [], ("a",)), (["a"], ["b"], ("a", "b"))],
     "hide": [(["A"], ["B"], ("A",))],
+    "private": [(["a"], [], ("a",)), (["a"], ["b.c"], ("a", "b.c"))],
     "schema_only": [(True, False, True), (False, True, True)],
     "memory": [(False, True, False), (True, False, False)],
     "max_steps": [(20, 1000, 20), (20, 5, 5)],
