@@ -8,6 +8,9 @@ import { bounded } from './bounded';
 
 type Args = Record<string, unknown>;
 
+/** Characters of a deleted cell, as JSON, that go to the kernel to be kept for an undo there. */
+const KEPT = 2_000_000;
+
 /**
  * What the kernel of a notebook asks of the open, unsaved document.
  *
@@ -77,6 +80,7 @@ export class LiveDocument {
         source: cell.sharedModel.getSource(),
         metadata: cell.metadata,
         execution_count: isCode(cell) ? cell.executionCount : null,
+        shown: isCode(cell) ? cell.outputs.toJSON().map(each => each.output_type) : [],
         ...(args.outputs && isCode(cell) ? { outputs: outputsOf(cell, args) } : {})
       }))
     };
@@ -92,7 +96,8 @@ export class LiveDocument {
     const metadata = { ...(args.metadata as PartialJSONObject | undefined) };
     delete metadata.trusted;
     if (type === 'code' && this.trusted) {
-      metadata.trusted = true; // it has no output yet: the notebook stays as trusted as it was
+      // It has no output yet, or those it had here: the notebook stays as trusted as it was.
+      metadata.trusted = true;
     }
     const { sharedModel } = this.model;
     const index = args.before
@@ -100,7 +105,14 @@ export class LiveDocument {
       : args.after
         ? this.find(args.after).index + 1
         : sharedModel.cells.length;
-    const cell = { cell_type: type, source, metadata } as nbformat.ICell;
+    // What a cell that was deleted had, where it is put back.
+    const had = Object.fromEntries(
+      ['id', 'outputs', 'execution_count'].filter(key => key in args).map(key => [key, args[key]])
+    );
+    if (had.id !== undefined && [...this.model.cells].some(each => each.id === had.id)) {
+      throw new Error(`There is a cell ${had.id} already: insert one without an id.`);
+    }
+    const cell = { cell_type: type, source, metadata, ...had } as nbformat.ICell;
     return { id: this.step(sharedModel, () => sharedModel.insertCell(index, cell)).getId() };
   }
 
@@ -117,7 +129,16 @@ export class LiveDocument {
       throw new Error(`Cell ${cell.id} is marked as not editable: insert another one instead.`);
     }
     const { start, end, value } = difference(now, source);
-    this.step(sharedModel, () => sharedModel.updateSource(start, end, value));
+    this.step(sharedModel, () =>
+      sharedModel.transact(() => {
+        sharedModel.updateSource(start, end, value);
+        if (args.mark) {
+          sharedModel.setMetadata('shiro', args.mark as PartialJSONObject);
+        } else if (args.mark === null) {
+          sharedModel.deleteMetadata('shiro');
+        }
+      })
+    );
     return {};
   }
 
@@ -134,6 +155,7 @@ export class LiveDocument {
     this.refuseInUse(cell);
     const { model, panel } = this;
     const { sharedModel } = model;
+    const kept = keptOf(cell);
     const active = panel.content.activeCellIndex;
     model.deletedCells.push(cell.id); // as JupyterLab does: kernels that follow cells are told
     this.step(sharedModel, () =>
@@ -153,7 +175,7 @@ export class LiveDocument {
     if (index === active) {
       panel.content.activeCellIndex = active; // the first cell would be active now
     }
-    return {};
+    return { kept };
   }
 
   private move(args: Args) {
@@ -171,9 +193,13 @@ export class LiveDocument {
     return {};
   }
 
-  /** Run as if the person had, and wait until it has ended. */
+  /** Run as if the person had, and wait until it has ended; of what is not `was`, nothing. */
   private async run(args: Args) {
     const { cell } = this.find(args.id);
+    const now = cell.sharedModel.getSource();
+    if (typeof args.was === 'string' && now !== args.was) {
+      return { changed: now };
+    }
     const { panel } = this;
     const { sessionContext } = panel;
     const widget = panel.content.widgets.find(each => each.model === cell);
@@ -307,6 +333,16 @@ function isCode(cell: ICellModel): cell is ICodeCellModel {
 
 function isRunning(cell: ICellModel): boolean {
   return isCode(cell) && cell.executionState === 'running';
+}
+
+/** The cell as the file has it; without its outputs where these are too large. */
+function keptOf(cell: ICellModel): PartialJSONObject {
+  const { trusted, ...metadata } = cell.sharedModel.getMetadata() as PartialJSONObject;
+  const kept = { ...cell.sharedModel.toJSON(), metadata } as PartialJSONObject;
+  if (JSON.stringify(kept).length > KEPT) {
+    delete kept.outputs;
+  }
+  return kept;
 }
 
 function outputsOf(cell: ICodeCellModel, args: Args): nbformat.IOutput[] {

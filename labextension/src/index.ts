@@ -54,7 +54,13 @@ const plugin: JupyterFrontEndPlugin<void> = {
         notebooks.delete(notebook);
         connection.dispose();
       });
-      connection.addressed.connect((_, event) => void answer(connection, document, event));
+      connection.addressed.connect((_, event) => {
+        void answer(connection, event, async (op, args) =>
+          op === 'open'
+            ? [...notebooks.keys()].map(each => each.context.localPath)
+            : document.handle(op, args)
+        );
+      });
       drawTurns(notebook, connection, (code, after) => insertCode(document, after, code));
       tend(connection, notebook);
       callAttention(
@@ -104,11 +110,15 @@ function insertCode(document: LiveDocument, after: string | undefined, source: s
   document.handle('insert', cell).catch(error => Notification.error(sentence(error)));
 }
 
-/** Does what the kernel asks of the document. */
-async function answer(connection: Connection, document: LiveDocument, event: Addressed) {
+/** Does what the kernel asks: of the document, or which notebooks are open in this window. */
+async function answer(
+  connection: Connection,
+  event: Addressed,
+  handle: (op: string, args: Record<string, unknown>) => Promise<unknown>
+) {
   if (event.kind === 'ask') {
     const { id, op, args } = event;
-    const outcome = await document.handle(op, args).then(
+    const outcome = await handle(op, args).then(
       value => ({ value }),
       error => ({ error: sentence(error) })
     );

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -68,6 +68,7 @@ class Cell:
     metadata: dict[str, Any]
     execution_count: int | None
     outputs: tuple[Output, ...] | None = None
+    shown: tuple[str, ...] = ()  # the type of each output it has
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,12 @@ class _Inserted:
 
 @dataclass(frozen=True)
 class _Done:
-    changed: str | None = None  # the source that stands there instead of the expected one
+    kept: dict[str, Any] | None = None  # a deleted cell
+
+
+@dataclass(frozen=True)
+class _Changed:
+    changed: str  # the source that stands there instead of the expected one
 
 
 class LiveDocument:
@@ -102,8 +108,24 @@ class LiveDocument:
     `held` says whether a cell of ours keeps main until its turn has ended.
     """
 
-    def __init__(self, ask: Ask, held: Callable[[], bool]) -> None:
-        self._page, self._held = ask, held
+    def __init__(
+        self, ask: Ask, held: Callable[[], bool], there: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._page, self._held, self._there = ask, held, there
+
+    @property
+    def there(self) -> bool:
+        """Whether a page has said that it has the notebook open."""
+        return self._there()
+
+    @property
+    def held(self) -> bool:
+        """Whether no cell can run until this turn has ended."""
+        return self._held()
+
+    async def open_elsewhere(self) -> tuple[str, ...]:
+        """The notebooks that are open in the page's window, by the paths the server has."""
+        return await self._ask(tuple[str, ...], "open", {})
 
     async def outline(self) -> Outline:
         return await self._ask(Outline, "outline", {})
@@ -124,33 +146,44 @@ class LiveDocument:
         after: str | None = None,
         before: str | None = None,
         metadata: dict[str, Any] | None = None,
+        had: Mapping[str, Any] | None = None,
     ) -> str:
-        """The id of the new cell, which stands at the end where no place is named."""
+        """The id of the new cell, which stands at the end where no place is named. `had`: id,
+        outputs and execution count that it had before it was deleted."""
         place = {"before": before} if before is not None else {"after": after}
-        args = {**place, "type": type, "source": source, "metadata": metadata or {}}
+        args = {**place, "type": type, "source": source, "metadata": metadata or {}, **(had or {})}
         return (await self._ask(_Inserted, "insert", args)).id
 
-    async def replace(self, cell: str, source: str, *, was: str) -> None:
-        """Nothing is done, and the error holds the source as it is, where that is not `was`."""
-        args = {"id": cell, "source": source, "was": was}
-        self._unless_changed(cell, await self._ask(_Done, "replace", args))
+    async def replace(
+        self, cell: str, source: str, *, was: str, mark: Mapping[str, Any] | None = None
+    ) -> None:
+        """Nothing is done, and the error holds the source as it is, where that is not `was`.
 
-    async def delete(self, cell: str, *, was: str) -> None:
-        """Nothing is done, and the error holds the source as it is, where that is not `was`."""
-        self._unless_changed(cell, await self._ask(_Done, "delete", {"id": cell, "was": was}))
+        `mark` is what its metadata says of whose words it is; None takes that out.
+        """
+        args = {"id": cell, "source": source, "was": was, "mark": mark}
+        await self._ask(_Done, "replace", args)
+
+    async def delete(self, cell: str, *, was: str) -> dict[str, Any]:
+        """Nothing is done, and the error holds the source as it is, where that is not `was`.
+
+        Answers the cell as a notebook file has it; without its outputs where that is over 2 MB.
+        """
+        done = await self._ask(_Done, "delete", {"id": cell, "was": was})
+        return done.kept or {}
 
     async def move(self, cell: str, *, after: str | None) -> None:
         """None: to the top."""
         await self._ask(_Done, "move", {"id": cell, "after": after})
 
-    async def run(self, cell: str, *, images: bool = False) -> Ran:
+    async def run(self, cell: str, *, was: str | None = None, images: bool = False) -> Ran:
         """Run a cell as the person would, and wait until it has ended, however long it takes.
 
-        Cancelling ends the wait, not the cell.
+        Nothing is run where its source is not `was`. Cancelling ends the wait, not the cell.
         """
         if self._held():
             raise ToolFailed(HELD)
-        args = {"id": cell, "images": images}
+        args = {"id": cell, "was": was, "images": images}
         answer = asyncio.ensure_future(self._ask(Ran, "run", args, math.inf))
         try:
             while not (await asyncio.wait({answer}, timeout=WATCH_SECONDS))[0]:
@@ -173,6 +206,12 @@ class LiveDocument:
     ) -> T:
         answer = await self._page(op, args, seconds)
         try:
+            if isinstance(answer, dict) and answer.get("changed") is not None:
+                changed = TypeAdapter(_Changed).validate_python(answer).changed
+                raise ToolFailed(
+                    f"Nothing was done, since cell {args['id']} has changed since it was read; "
+                    f"start from its source as it is now:\n{bounded(changed)}"
+                )
             return TypeAdapter(kind).validate_python(answer)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
@@ -181,11 +220,3 @@ class LiveDocument:
                 f"The page's answer to {op} makes no sense ({where}: {first['msg']}): upgrade "
                 "shiro_jupyter where JupyterLab runs, and reload the page."
             ) from None
-
-    @staticmethod
-    def _unless_changed(cell: str, done: _Done) -> None:
-        if done.changed is not None:
-            raise ToolFailed(
-                f"Nothing was done, since cell {cell} has changed since it was read; start from "
-                f"its source as it is now:\n{bounded(done.changed)}"
-            )

@@ -98,6 +98,10 @@ class Pages:
         """Whether a page has said hello, and not good-bye."""
         return bool(self._there)
 
+    def shows_notebook(self) -> bool:
+        """Whether a page has said that it has this kernel's notebook open."""
+        return self._page_with("") is not None
+
     def handle(self, request: Any) -> Message:
         """The reply to a request that came over a widget's comm."""
         return self._channel.handle(request, listens=False)

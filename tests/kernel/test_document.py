@@ -100,11 +100,26 @@ def test_a_cell_is_inserted_at_one_place(place: Any, sent: dict[str, Any]) -> No
     assert args == {**sent, "type": "markdown", "source": "# x", "metadata": metadata}
 
 
+def test_a_cell_comes_back_with_what_it_had() -> None:
+    had = {"id": "a", "outputs": [STREAM], "execution_count": 3}
+    _, (_, args, _) = asked({"id": "a"}, lambda it: it.insert("x", had=had))
+    assert {name: args[name] for name in had} == had
+
+
+def test_the_page_says_what_else_is_open() -> None:
+    paths, (op, _, _) = asked(["a.ipynb", "x/b.ipynb"], lambda it: it.open_elsewhere())
+    assert (op, paths) == ("open", ("a.ipynb", "x/b.ipynb"))
+
+
 def test_what_was_read_goes_along_with_a_change() -> None:
     _, one = asked({}, lambda it: it.replace("a", "new", was="old"))
-    assert one[:2] == ("replace", {"id": "a", "source": "new", "was": "old"})
-    _, one = asked({}, lambda it: it.delete("a", was="old"))
+    assert one[:2] == ("replace", {"id": "a", "source": "new", "was": "old", "mark": None})
+    mark = {"session": "s", "turn": 1}
+    _, one = asked({}, lambda it: it.replace("a", "new", was="old", mark=mark))
+    assert one[1]["mark"] == mark
+    had, one = asked({"kept": {"id": "a"}}, lambda it: it.delete("a", was="old"))
     assert one[:2] == ("delete", {"id": "a", "was": "old"})
+    assert had == {"id": "a"}
     _, one = asked({}, lambda it: it.move("a", after=None))
     assert one[:2] == ("move", {"id": "a", "after": None})
     _, one = asked({}, lambda it: it.patch("a", (STREAM,), 4))
@@ -114,7 +129,11 @@ def test_what_was_read_goes_along_with_a_change() -> None:
 @pytest.mark.parametrize("typed", ["x = 1  # typed meanwhile", ""])
 @pytest.mark.parametrize(
     "do",
-    [lambda it: it.replace("a", "new", was="old"), lambda it: it.delete("a", was="old")],
+    [
+        lambda it: it.replace("a", "new", was="old"),
+        lambda it: it.delete("a", was="old"),
+        lambda it: it.run("a", was="old"),
+    ],
 )
 def test_what_was_typed_meanwhile_is_in_the_error(do: Any, typed: str) -> None:
     with pytest.raises(ToolFailed) as told:
@@ -160,7 +179,7 @@ def test_what_the_page_says_is_the_error() -> None:
 def test_a_run_may_take_as_long_as_it_takes() -> None:
     ran, (op, args, seconds) = asked(RAN, lambda it: it.run("a", images=True))
     assert ran == Ran("ok", 3, (STREAM,))
-    assert (op, args, seconds) == ("run", {"id": "a", "images": True}, math.inf)
+    assert (op, args, seconds) == ("run", {"id": "a", "was": None, "images": True}, math.inf)
 
 
 def test_a_run_is_refused_where_it_would_wait_for_itself() -> None:
