@@ -120,25 +120,7 @@ class NotebookText:
         return numbers
 
     def find(self, ref: str) -> Cell:
-        """By its id, or by its number where no cell has that for an id."""
-        if found := [cell for cell in self.cells if cell.id == ref]:
-            if len(found) > 1:
-                raise ToolFailed(
-                    f"Cells {_listed([cell.number for cell in found])} all have the id {ref}; "
-                    "name the one by its number."
-                )
-            return found[0]
-        number = whole_number(ref)
-        if number and number <= len(self.cells):
-            return self.cells[number - 1]
-        ids = [cell.id for cell in self.cells if cell.id is not None]
-        near = get_close_matches(ref[:64], ids, 3, 0.5)
-        hint = f"; the nearest ids are {', '.join(near)}" if near else ""
-        total = len(self.cells)
-        raise ToolFailed(
-            f"There is no cell {bounded(ref, 80)} in this notebook, which has {total:,} "
-            f"{'cell' if total == 1 else 'cells'}{hint}."
-        )
+        return find(self.cells, ref)
 
     def insert(
         self,
@@ -315,6 +297,28 @@ class NotebookText:
         return type(self).parse(mark + text.encode())
 
 
+def find(cells: Sequence[Cell], ref: str) -> Cell:
+    """By its id, or by its number where no cell has that for an id. Raises `ToolFailed`."""
+    if found := [cell for cell in cells if cell.id == ref]:
+        if len(found) > 1:
+            raise ToolFailed(
+                f"Cells {_listed([cell.number for cell in found])} all have the id {ref}; "
+                "name the one by its number."
+            )
+        return found[0]
+    number = whole_number(ref)
+    if number and number <= len(cells):
+        return cells[number - 1]
+    ids = [cell.id for cell in cells if cell.id is not None]
+    near = get_close_matches(ref[:64], ids, 3, 0.5)
+    hint = f"; the nearest ids are {', '.join(near)}" if near else ""
+    total = len(cells)
+    raise ToolFailed(
+        f"There is no cell {bounded(ref, 80)} in this notebook, which has {total:,} "
+        f"{'cell' if total == 1 else 'cells'}{hint}."
+    )
+
+
 def _decoded(data: bytes) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BrokenNotebook(
@@ -334,8 +338,8 @@ def _format(root: Any) -> tuple[int, int]:
     if not isinstance(root, Object):
         raise BrokenNotebook("The file is no notebook: it holds no JSON object.")
     major, minor = root.get("nbformat"), root.get("nbformat_minor")
-    if type(major) is not int:
-        raise BrokenNotebook("The file is no notebook: it does not say its nbformat.")
+    if type(major) is not int or type(minor) is not int:
+        raise BrokenNotebook("The file is no notebook: nbformat or nbformat_minor is no number.")
     if major != 4:
         older = "open it in Jupyter and save it, which converts it"
         raise BrokenNotebook(
@@ -348,7 +352,7 @@ def _format(root: Any) -> tuple[int, int]:
     for number, cell in enumerate(cells, start=1):
         if not isinstance(cell, Object):
             raise BrokenNotebook(f"Cell {number} of the notebook is no JSON object; {_MEND}.")
-    return major, minor if type(minor) is int else 0
+    return major, minor
 
 
 def _whole(source: str) -> str:
