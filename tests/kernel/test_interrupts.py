@@ -16,17 +16,27 @@ from tests.support.scripts import runs, says, script, shells
 pytestmark = pytest.mark.kernel
 
 FORMS = {"awaited": "", "blocking": "%%time\n"}
+# What was running, by its prompt.
+WHERE = {"calm": "time.sleep", "awaits": "asyncio.sleep", "native": "re.match"}
 # A stop is promised within a second; a busy machine of tests gets more.
 SOON = 5.0
 # Seconds that no other test sleeps for.
 ASIDE, LONG = f"300.{os.getpid()}", f"301.{os.getpid()}"
-CALM = "import time\nPath('begun').touch()\nfor _ in range(600): time.sleep(0.1)"
-AWAITS = "import asyncio\nPath('begun').touch()\nawait asyncio.sleep(60)"
+# The marker comes from a thread, so that the interrupt does not find main still making it.
+SOON_BEGUN = "import threading, time\nthreading.Timer(0.3, Path('begun').touch).start()\n"
+CALM = f"{SOON_BEGUN}for _ in range(600): time.sleep(0.1)"
+AWAITS = f"{SOON_BEGUN}import asyncio\nawait asyncio.sleep(60)"
+# A pattern that backtracks for ever: C code that looks for signals and lets no thread run.
+NATIVE = """
+import re, subprocess
+subprocess.Popen("sleep 0.3; touch begun", shell=True, start_new_session=True)
+re.match('(a+)+$', 'a' * 60 + 'b')
+"""
 DEAF = """
-import time
+import threading, time
 for n in range(2):
     try:
-        Path(f'begun{n}').touch()
+        threading.Timer(0.3, Path(f'begun{n}').touch).start()
         time.sleep(60)
     except KeyboardInterrupt:
         print('not yet')
@@ -44,6 +54,8 @@ def kernel(
         says("calm", "It went on."),
         runs("awaits", AWAITS),
         says("awaits", "It went on."),
+        runs("native", NATIVE),
+        says("native", "It went on."),
         shells("shell", f"touch begun; sleep {ASIDE} & sleep {LONG}"),
         says("shell", "It went on."),
         runs("twice", CALM),
@@ -105,7 +117,7 @@ def interrupted(kernel: Kernel, code: str, *when: str | float) -> tuple[Outputs,
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("what", ["calm", "awaits"])
+@pytest.mark.parametrize("what", WHERE)
 def test_the_first_ends_the_code_and_the_turn_goes_on(kernel: Kernel, what: str, form: str) -> None:
     outputs, seconds = interrupted(kernel, f"{FORMS[form]}%shiro --yolo {what}", "begun")
     assert outputs.status == "ok"
@@ -114,7 +126,7 @@ def test_the_first_ends_the_code_and_the_turn_goes_on(kernel: Kernel, what: str,
     assert seconds < SOON
     (raised,) = outputs.of("error")
     assert "_on_sigint" not in str(raised)
-    assert ("time.sleep" if what == "calm" else "asyncio.sleep") in str(raised)
+    assert WHERE[what] in str(raised)
 
 
 @pytest.mark.parametrize("form", FORMS)
