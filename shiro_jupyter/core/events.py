@@ -198,6 +198,15 @@ class MemoryChanged:
 
 
 @dataclass(frozen=True)
+class DataChanged:
+    """What the turn's code did to the person's data, all in all, in a line: for them alone, never
+    for the model. `unkept` are names that it bound by code which ran in no cell."""
+
+    changes: str
+    unkept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Waiting:
     """A prompt in the queue. `source` names the input that it was typed into, empty where there is
     none (a cell, a terminal); `now`: it goes into the turn that runs, before its next step.
@@ -279,6 +288,7 @@ Event = (
     | TodosChanged
     | NotesChanged
     | MemoryChanged
+    | DataChanged
     | QueueChanged
     | Steered
     | Retrying

@@ -19,7 +19,7 @@ from .prose import Blocks
 from .queue import queue_lines
 from .state import Asked, Said, ToolUse, TurnState, footer, standing, tool_details
 from .visible import one_line, output_text, summary_line, visible
-from .wording import MARKS, choice_label, tokens
+from .wording import MARKS, choice_label, tokens, unkept_line
 
 INTERVAL = 0.1  # seconds between two messages, at least
 TURNS_KEPT = 50
@@ -152,6 +152,7 @@ class _Turn:
         self._whole = _Once[str, list[str]](lambda text: [html for _, html in html_blocks(text)])
         self._flight = _Once(_flight)
         self._notes = _Once(_notes)
+        self._data = _Once(_data)
         self._questions = _Once[tuple[Question, ...], list[Model]](
             lambda questions: [_question(each) for each in questions]
         )
@@ -183,6 +184,7 @@ class _Turn:
             "work": self._work(),
             "flight": self._flight(state.current),
             "answer": self._answer(),
+            "data": self._data(state.data),
             "notes": self._notes(tuple(state.notes)),
             "questions": self._questions(tuple(state.questions)),
             "tasks": self._tasks(state.todos if _shows_tasks(state) else ()),
@@ -279,6 +281,10 @@ def _question(question: Question) -> Model:
         "digest": question.digest,
         "free": True,
     }
+
+
+def _data(data: e.DataChanged | None) -> Model | None:
+    return data and {"changes": visible(data.changes), "unkept": visible(unkept_line(data))}
 
 
 def _notes(notes: tuple[str, ...]) -> list[str]:

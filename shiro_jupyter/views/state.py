@@ -67,6 +67,7 @@ class TurnState:
     retry: e.Retrying | None = None
     retry_at: float = 0.0
     notes: list[str] = field(default_factory=list)
+    data: e.DataChanged | None = None
     usage: Usage = field(default_factory=Usage)
     ended: e.TurnEnded | None = None
     todos: Todos = ()
@@ -171,6 +172,8 @@ class TurnState:
                 self._decided(answer.question_id, at)
             case e.UsageReported(usage):
                 self.usage += usage
+            case e.DataChanged():
+                self.data = event
             case e.ToolStarted() | e.ToolCalled() | e.ToolOutput() | e.ToolFinished():
                 self._tool(event, at)
             case e.PicturesDrawn(call_id, keys):

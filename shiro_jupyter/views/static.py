@@ -8,7 +8,7 @@ from ..core import todos as tasks
 from .document import Block, Bundle, Folded, Line, Prose, Verbatim, bundle, clipped
 from .state import Said, ToolUse, TurnState, footer, tool_details
 from .visible import output_text, summary_line
-from .wording import MARKS, OUTCOME_WORDS
+from .wording import MARKS, OUTCOME_WORDS, data_lines
 
 # A longer prompt is folded; the cell above shows it anyway.
 PROMPT_OPEN = 1_000
@@ -26,6 +26,7 @@ def left_blocks(state: TurnState) -> list[Block]:
     blocks = [*prompt_block(state), *asked_blocks(state)]
     if state.answer:
         blocks.append(Prose(state.answer))
+    blocks += [Line(line) for line in data_lines(state.data)]
     if state.tools:
         blocks.append(_work(state))
     blocks += [Line(note) for note in state.notes]

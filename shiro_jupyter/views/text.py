@@ -16,7 +16,7 @@ from .diff_marks import ADDED, PLACE, TAKEN, diff_marks
 from .queue import back_lines, come, queue_lines
 from .state import ToolUse, TurnState, footer, reasoning_line, status, tool_details
 from .visible import one_line, output_text, summary_line, visible
-from .wording import MARKS, choices_line, duration
+from .wording import MARKS, choices_line, data_lines, duration
 
 # Seconds between two drawings of the status where nothing else is printed.
 REDRAW = 0.1
@@ -124,6 +124,9 @@ class TextView:
                 self._print(
                     self._styled(f"· {visible(text)}", "yellow" if level == "warning" else "dim")
                 )
+            case e.DataChanged():
+                for line in data_lines(event):
+                    self._print(self._styled(f"· {visible(line)}", "dim"))
             case e.MemoryChanged() | e.NotesChanged() | e.Compacted():
                 self._print(self._styled(f"· {visible(self.state.notes[-1])}", "dim"))
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..core import events as e
 from ..core.events import TurnOutcome, Usage
 from ..core.transcript import Outcome
+
+NAMES = 6  # of variables, in a sentence
 
 MARKS: dict[Outcome, str] = {
     "ok": "✓",
@@ -48,6 +52,27 @@ def memory_line(changed: e.MemoryChanged) -> str:
         return f"Forgot ({changed.scope}): {changed.old}"
     instead = f", in place of: {changed.old}" if changed.old else ""
     return f"Remembered ({changed.scope}): {changed.text}{instead}"
+
+
+def data_lines(changed: e.DataChanged | None) -> list[str]:
+    """What became of the data, and what code there is to keep; each where there is any."""
+    if changed is None:
+        return []
+    unkept = unkept_line(changed)
+    return [f"data: {changed.changes}"] * bool(changed.changes) + [unkept] * bool(unkept)
+
+
+def unkept_line(changed: e.DataChanged) -> str:
+    if not changed.unkept:
+        return ""
+    names = listed(changed.unkept, NAMES)
+    return f"The code that bound {names} ran in no cell: %shiro /keep puts it into cells."
+
+
+def listed(names: Sequence[str], limit: int) -> str:
+    """`a, b, c and 4 more`."""
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def choice_label(question: e.Question, choice: str) -> str:

@@ -87,6 +87,7 @@ def test_the_model_of_a_running_call() -> None:
             "called": True,
         },
         "answer": [],
+        "data": None,
         "notes": [],
         "questions": [],
         "tasks": {
@@ -102,6 +103,15 @@ def test_the_model_of_a_running_call() -> None:
         "ended": None,
     }
     assert stage.sent[-1]["now"] == 102.0 + EPOCH
+
+
+def test_the_model_of_a_turn_that_changed_data() -> None:
+    assert played(*TURNS["two_tools"]()).model()["data"] == {
+        "changes": "df 10,000 → 9,812 rows, +price_eur · new: mean",
+        "unkept": "The code that bound df, mean ran in no cell: %shiro /keep puts it into cells.",
+    }
+    bare = played(e.TurnStarted(1, "hi"), e.DataChanged("new: \x1bx"), ended()).model()["data"]
+    assert bare == {"changes": "new: ␛x", "unkept": ""}
 
 
 def test_the_model_of_an_ended_turn() -> None:

@@ -141,14 +141,17 @@ def _long_output() -> Iterator[Event]:
 
 
 def _two_tools() -> Iterator[Event]:
-    """As a schema profile does it: one call a step, the answer in one piece."""
+    """As a schema profile does it: one call a step, the answer in one piece; it changed data."""
     yield e.TurnStarted(1, "mean price by city?")
     yield e.StepStarted(1)
     yield from tool("a", "list_variables", "", text="df: DataFrame 3x2")
     yield e.StepStarted(2)
     yield from tool("b", "run_python", "df.groupby('town')", "failed", text="KeyError: 'town'")
     yield e.StepStarted(3)
+    yield from tool("c", "run_python", "mean = df.groupby('city')", text="Rome 4.5\nOslo 7.0")
+    yield e.StepStarted(4)
     yield e.TextDelta("Rome 4.5, Oslo 7.0.")
+    yield e.DataChanged("df 10,000 → 9,812 rows, +price_eur · new: mean", ("df", "mean"))
     yield ended()
 
 
@@ -216,6 +219,7 @@ ANY_EVENT: st.SearchStrategy[Event] = st.one_of(
     st.builds(e.Steered, TEXTS),
     st.builds(e.TodosChanged, st.tuples(st.builds(Todo, TEXTS))),
     st.builds(e.Notice, TEXTS),
+    st.builds(e.DataChanged, TEXTS, st.tuples(TEXTS)),
     st.builds(e.UsageReported, st.builds(e.Usage, st.integers(0, 9))),
     st.builds(e.TurnStarted, st.integers(1, 3), TEXTS),
 )
