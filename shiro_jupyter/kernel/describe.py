@@ -15,7 +15,6 @@ import pathlib
 import sys
 import types
 import uuid
-from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -81,6 +80,27 @@ def is_of(cls: type, root: str) -> bool:
     return library(root).get(class_name(cls)) is cls
 
 
+def comes_from(cls: type, *roots: str) -> bool:
+    """Whether a library of these names defines the class, and holds it where it says."""
+    home = module_of(cls)
+    return home.partition(".")[0] in roots and library(home).get(class_name(cls)) is cls
+
+
+def instance_dict(value: object) -> dict[Any, object]:
+    """What the object stores, by the way that Python's own classes take: nothing is computed."""
+    for cls in mro_of(type(value)):
+        member = type.__dict__["__dict__"].__get__(cls).get("__dict__")
+        if type(member) is types.GetSetDescriptorType:
+            found = member.__get__(value)
+            return found if type(found) is dict else {}
+    return {}
+
+
+def known_zone(zone: object) -> bool:
+    """Whether a time zone is of no class of the person's, which would be asked for its offset."""
+    return zone is None or comes_from(type(zone), "datetime", "zoneinfo", "pytz", "dateutil")
+
+
 def kind(value: object) -> str:
     """The type's name, with its module where the name alone may mislead."""
     cls = type(value)
@@ -134,7 +154,7 @@ def plain(value: object, limit: int = SHORT) -> str | None:
     if _is_missing(value):
         return "missing"
     if is_of(cls, "pandas") and class_name(cls) in ("Timestamp", "Timedelta", "Period"):
-        return _cut(str(value), limit)
+        return _cut(str(value), limit) if known_zone(getattr(value, "tzinfo", None)) else None
     return None
 
 
@@ -160,9 +180,6 @@ def summary(value: object, show_values: bool = True) -> str:
     if derives(value, str):
         length = count(str.__len__(value), "character")  # type: ignore[arg-type]
         return f"{kind(value)}, {length}" + (f" = {plain(value)}" if show_values else "")
-    described = _array(value)
-    if described is not None:
-        return described
     if value is None:
         return "None"
     text = plain(value) if show_values else None
@@ -208,56 +225,6 @@ def _container(value: Any, base: type) -> str:
     if base in (list, tuple) and length:
         said += f" {item_kinds(base.__iter__(value))}"
     return said
-
-
-def array_facts(value: Any, limit: int) -> str:
-    """Figures of a numeric numpy array of at most `limit` numbers; else empty."""
-    numpy = library("numpy")
-    if type(value) is not numpy.get("ndarray") or value.dtype.kind not in "biuf":
-        return ""
-    if not 0 < value.size <= limit:
-        return ""
-    known = value[~numpy["isnan"](value)] if value.dtype.kind == "f" else value.reshape(-1)
-    said = f"{count(int(value.size - known.size), 'missing number')}"
-    if known.size:
-        low, high, mean = (float(each) for each in (known.min(), known.max(), known.mean()))
-        said += f", min {number(low)}, max {number(high)}, mean {number(mean)}"
-    return f"{said}; it begins {', '.join(number(float(each)) for each in value.flat[:10])}"
-
-
-def _array(value: Any) -> str | None:
-    """Arrays and tensors: their shape and type are stored beside the numbers."""
-    cls = type(value)
-    for root, name, describe in _ARRAYS:
-        if library(root).get(name) is cls:
-            return describe(value)
-    return None
-
-
-def _ndarray(value: Any) -> str:
-    shape = " x ".join(f"{each:,}" for each in value.shape) or "no dimension"
-    parts = ["ndarray", f"shape {shape}", str(value.dtype), size(value.nbytes)]
-    return ", ".join(part for part in parts if part)
-
-
-def _tensor(value: Any) -> str:
-    shape = " x ".join(f"{each:,}" for each in value.shape) or "no dimension"
-    return f"torch.Tensor, shape {shape}, {value.dtype}, on {value.device}"
-
-
-def _labelled(value: Any) -> str:
-    sizes = ", ".join(f"{name} {length:,}" for name, length in value.sizes.items())
-    held = getattr(value, "data_vars", ())  # a dataset's; an array holds none
-    names = f", holding {', '.join(map(str, islice(held, 20)))}" if held else ""
-    return f"xarray.{class_name(type(value))}, {sizes or 'no dimension'}{names}"
-
-
-_ARRAYS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("numpy", "ndarray", _ndarray),
-    ("torch", "Tensor", _tensor),
-    ("xarray", "DataArray", _labelled),
-    ("xarray", "Dataset", _labelled),
-)
 
 
 def _short(*numbers: int) -> bool:

@@ -2,54 +2,30 @@
 
 from __future__ import annotations
 
-import ast
 import time
 import types
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any
 
 from ..core.errors import ToolFailed
 from ..core.tools.base import bounded
-from .describe import (
-    array_facts,
-    count,
-    derives,
-    is_class,
-    is_function,
-    item_kinds,
-    kind,
-    module,
-    mro_of,
-    no_such,
-    plain,
-    signature,
-    summary,
-)
-from .frames import CELL_LIMIT, TABLE_ERRORS, Facts, Frame, cell, frame_of, is_frame, lazy
+from .describe import count, is_class, is_function, kind, module, no_such, signature
+from .details import COLUMNS, Details, line_of
+from .frames import SLOW_ROWS, TABLE_ERRORS, Frame, Lazy, frame_of, is_frame, is_lazy, lazy_of
+from .parts import copy_of, parsed, part_of
 
 # Characters of a listing, of one of its lines, and of one variable inspected.
 LISTING_LIMIT = 8_000
 LINE_LIMIT = 1_200
 INSPECT_LIMIT = 8_000
-# Columns and items of one variable, and seconds that counting in a listing may take.
-COLUMNS = 100
-ITEMS = 50
-ROWS = 3
-COUNTING_SECONDS = 0.3
+# Seconds that counting in a listing and objects' own words may take, and words of one object.
+COUNTING_SECONDS = 0.1
+WORDS_SECONDS = 0.03
 # The same of the listing that goes with every request.
 BRIEF_LIMIT = 1_500
 BRIEF_SECONDS = 0.02
-
-
-@dataclass(frozen=True)
-class Named:
-    """The name of a part of a variable, as far as it is known how to get there."""
-
-    root: str
-    steps: tuple[str | int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +46,7 @@ class Namespace:
         hidden = self.shell.user_ns_hidden
         return {
             name: value
-            for name, value in _copy(self.shell.user_ns)
+            for name, value in copy_of(self.shell.user_ns)
             if type(name) is str
             and not name.startswith("_")
             and not (name in hidden and hidden[name] is value)
@@ -100,7 +76,7 @@ class Namespace:
                 groups["classes"].append(name)
             elif is_function(value):
                 groups["functions"].append(signature(name, value))
-            elif is_frame(value):
+            elif is_frame(value) or is_lazy(value):
                 tables.append(name)
             else:
                 others.append(name)
@@ -135,27 +111,15 @@ class Namespace:
 
     def _line(self, name: str, value: object, deadline: float) -> str:
         try:
-            frame = frame_of(value)
-            if frame is not None:
-                return f"{name}: {self._columns(frame, deadline)}"
-            text = f"{name}: {lazy(value) or summary(value, self.show_values)}"
+            if (frame := frame_of(value)) is not None:
+                return f"{name}: {_columns(frame, deadline)}"
+            if (lazy := lazy_of(value)) is not None and lazy.columns:
+                return f"{name}: {_lazy_columns(lazy)}"
+            left = deadline - time.monotonic()
+            text = f"{name}: {line_of(value, self.show_values, min(WORDS_SECONDS, left))}"
         except TABLE_ERRORS:
             return f"{name}: {kind(value)}, which cannot be read now"
         return text if len(text) <= 300 else text[:299] + "…"
-
-    def _columns(self, frame: Frame, deadline: float) -> str:
-        counted = frame.cheap and time.monotonic() < deadline
-        said = [f"{frame.headline()}: "]
-        names = frame.names()
-        for index, column in enumerate(names):
-            missing = frame.missing(index) if counted else frame.stored_missing(index)
-            more = f", {missing:,} missing" if missing else ""
-            piece = f"{', ' if index else ''}{column} ({frame.dtype(index)}{more})"
-            if sum(map(len, said)) + len(piece) > LINE_LIMIT or index == COLUMNS:
-                said.append(f", … and {count(len(names) - index, 'more column')}")
-                break
-            said.append(piece)
-        return "".join(said)
 
     # -- one of them -----------------------------------------------------------------------
 
@@ -164,223 +128,59 @@ class Namespace:
 
         Raises `ToolFailed` where there is none, or where it would have to be computed.
         """
-        named = _parsed(expression)
+        named = parsed(expression)
         variables = self.variables()
         if named.root not in variables:
             raise ToolFailed(no_such(named.root, list(variables)))
         value = variables[named.root]
         for step in named.steps:
-            value = _part(value, step, expression)
+            value = part_of(value, step, expression)
         try:
-            return bounded("\n".join(self._details(expression.strip(), value)), INSPECT_LIMIT)
+            details = Details(self.show_values).of(expression.strip(), value)
+            return bounded("\n".join(details), INSPECT_LIMIT)
         except TABLE_ERRORS as error:
             raise ToolFailed(
                 f"{expression} could not be read ({type(error).__name__}: {error}); it may be "
                 "changing now. Look again, or run code."
             ) from error
 
-    def _details(self, name: str, value: Any) -> Iterator[str]:
-        frame = frame_of(value)
-        if frame is not None:
-            yield from self._table(name, frame)
-            return
-        if is_function(value) or is_class(value):
-            yield f"{name}: class" if is_class(value) else f"{signature(name, value)}: function"
-            return
-        yield f"{name}: {lazy(value) or summary(value, self.show_values)}"
-        if derives(value, str) and self.show_values:
-            yield bounded(str.__str__(value), 4_000)
-        elif derives(value, dict):
-            yield from self._items(name, value)
-        elif derives(value, list) or derives(value, tuple):
-            base = list if derives(value, list) else tuple
-            yield from self._elements(islice(base.__iter__(value), ITEMS), base.__len__(value))
-        elif derives(value, set) or derives(value, frozenset):
-            yield item_kinds(
-                islice((set if derives(value, set) else frozenset).__iter__(value), ITEMS)
-            )
-        elif self.show_values and (figures := array_facts(value, CELL_LIMIT)):
-            yield figures
-        else:
-            yield from self._attributes(value)
 
-    def _table(self, name: str, frame: Frame) -> Iterator[str]:
-        try:
-            duplicates = frame.duplicates() if frame.cheap else None
-        except TABLE_ERRORS:
-            duplicates = None
-        repeated = f", {count(duplicates, 'duplicate row')}" if duplicates is not None else ""
-        yield f"{name}: {frame.headline()}{repeated}"
-        names = frame.names()
-        missing_in_all: int | None = 0
-        for index, column in enumerate(names[:COLUMNS]):
-            start = f"- {column}: {frame.dtype(index)}"
-            if frame.cheap:
-                missing: int | None = None
-                try:
-                    facts = frame.facts(index, self.show_values)
-                    missing = facts.missing
-                    yield f"{start}, {_facts(facts)}"
-                except TABLE_ERRORS as error:
-                    yield f"{start}, cannot be counted ({type(error).__name__})"
-            else:
-                missing = frame.stored_missing(index)
-                yield start if missing is None else f"{start}, {missing:,} missing"
-            if missing_in_all is not None:
-                missing_in_all = None if missing is None else missing_in_all + missing
-        if len(names) > COLUMNS:
-            yield f"… and {count(len(names) - COLUMNS, 'more column')}"
-        elif missing_in_all is not None:
-            yield f"{count(missing_in_all, 'missing value')} in all."
-        if not frame.cheap:
-            yield f"No figures: over {CELL_LIMIT:,} cells; compute them with code."
-        if self.show_values and frame.single:
-            yield f"It begins {', '.join(cell(row[0]) for row in frame.rows(2 * ROWS))}"
-        elif self.show_values and len(names) <= ITEMS:
-            rows = frame.shape[0]
-            shown = f"First {ROWS} of {rows:,} rows" if rows > ROWS else "All rows"
-            yield f"{shown}, as {' | '.join(names)}:"
-            for row in frame.rows(ROWS):
-                yield " | ".join(map(cell, row))
-
-    def _items(self, name: str, value: Any) -> Iterator[str]:
-        if not self.show_values:
-            yield item_kinds(dict.values(value))
-            return
-        for key, item in islice(_copy(value), ITEMS):
-            yield f"- {plain(key) or kind(key)}: {self._brief(item)}"
-        if dict.__len__(value) > ITEMS:
-            yield f"… and {dict.__len__(value) - ITEMS:,} more"
-
-    def _elements(self, items: Iterator[object], length: int) -> Iterator[str]:
-        if not self.show_values:
-            return
-        for index, item in enumerate(list(items)):
-            yield f"[{index}] {self._brief(item)}"
-        if length > ITEMS:
-            yield f"… and {length - ITEMS:,} more"
-
-    def _attributes(self, value: object) -> Iterator[str]:
-        """What the object itself stores; what its class would compute is not asked for."""
-        stored = _stored(value)
-        for name, item in islice(stored.items(), ITEMS):
-            if not name.startswith("_"):
-                yield f"- .{name}: {self._brief(item)}"
-
-    def _brief(self, value: object) -> str:
-        try:
-            frame = frame_of(value)
-            text = frame.headline() if frame else lazy(value) or summary(value, self.show_values)
-        except TABLE_ERRORS:
-            return f"{kind(value)}, which cannot be read now"
-        return text if len(text) <= 200 else text[:199] + "…"
-
-
-def _copy(mapping: dict[Any, object]) -> list[tuple[Any, object]]:
-    """The items as they are now; another thread may be adding to them."""
-    for _ in range(20):
-        try:
-            return list(dict.items(mapping))
-        except RuntimeError:  # changed size meanwhile
-            continue
-    return []
-
-
-def _parsed(expression: str) -> Named:
-    """`df`, `config.a`, `df["x"]`, `rows[0]` and their chains; nothing that would run."""
-    wrong = ToolFailed(
-        f"{expression!r} is no variable: give a name, an attribute such as config.path or an "
-        'item such as df["price"] or rows[0]; for anything else run code.'
+def _columns(frame: Frame, deadline: float) -> str:
+    rows, width = frame.shape
+    return _fitting(
+        frame.headline(),
+        width,
+        lambda index: f"{frame.name(index)} ({_column(frame, index, rows, deadline)})",
     )
-    steps: list[str | int] = []
-    try:
-        node: ast.expr = ast.parse(expression.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise wrong from None
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Attribute):
-            steps.append(f".{node.attr}")
-        elif isinstance(node, ast.Subscript):
-            try:
-                key = ast.literal_eval(node.slice)
-            except ValueError:
-                raise wrong from None
-            if type(key) is not str and type(key) is not int:
-                raise wrong
-            steps.append(f"[{key}" if isinstance(key, str) else key)
-        else:
-            raise wrong
-        node = node.value
-    return Named(node.id, tuple(reversed(steps)))
 
 
-def _part(value: Any, step: str | int, expression: str) -> Any:
-    """One step inward. A text step keeps its first character: `.attribute` or `[key`."""
-    frame = frame_of(value)
-    key: str | int = step if isinstance(step, int) else step[1:]
-    if frame is not None and isinstance(key, str):
-        names = frame.names()
-        if key not in names:
-            raise ToolFailed(no_such(key, names, "column"))
-        return frame.select(names.index(key))
-    if isinstance(step, str) and step.startswith("."):
-        stored = _stored(value)
-        if key in stored:
-            return stored[str(key)]
-        raise ToolFailed(
-            f"{expression}: {kind(value)} stores no {key!r}; if it computes it, run code."
-        )
-    if derives(value, dict):
-        for each, item in _copy(value):
-            if type(each) is type(key) and each == key:
-                return item
-        raise ToolFailed(f"{expression}: there is no key {key!r}.")
-    for base in (list, tuple):
-        if derives(value, base) and isinstance(key, int):
-            length = base.__len__(value)
-            if -length <= key < length:
-                return base.__getitem__(value, key)
-            raise ToolFailed(f"{expression}: there are only {count(length, 'item')}.")
-    raise ToolFailed(f"{expression}: an item of {kind(value)} has to be computed; run code.")
+def _lazy_columns(lazy: Lazy) -> str:
+    columns = lazy.columns or ()
+    return _fitting(
+        lazy.headline(), len(columns), lambda index: f"{columns[index][0]} ({columns[index][1]})"
+    )
 
 
-def _stored(value: object) -> dict[str, object]:
-    """The attributes in the object's own dictionary and slots, read past its class."""
-    found: dict[str, object] = {}
-    own: list[object] = []
-    for cls in mro_of(type(value)):
-        for name, member in type.__dict__["__dict__"].__get__(cls).items():
-            if type(name) is not str:
-                continue
-            slot = type(member) is types.MemberDescriptorType
-            if name == "__dict__":  # the first one counts; one that a class computes is not asked
-                native = slot or type(member) is types.GetSetDescriptorType
-                own.append(member.__get__(value) if native and not own else None)
-            elif slot:
-                try:
-                    found.setdefault(name, member.__get__(value))
-                except AttributeError:  # a slot that is empty
-                    continue
-    if own and type(own[0]) is dict:
-        found |= {name: item for name, item in _copy(own[0]) if type(name) is str}
-    return found
+def _fitting(head: str, width: int, told: Callable[[int], str]) -> str:
+    """The columns as far as a line holds them."""
+    said, used = [], len(head) + 2
+    for index in range(width):
+        piece = told(index) if index < COLUMNS else ""
+        used += len(piece) + 2
+        if used > LINE_LIMIT or not piece:
+            said.append(f"… and {count(width - index, 'more column')}")
+            break
+        said.append(piece)
+    return f"{head}: {', '.join(said)}"
 
 
-def _facts(facts: Facts) -> str:
-    parts = [f"{facts.missing:,} missing"]
-    if facts.distinct is not None:
-        parts.append(f"{facts.distinct:,} distinct")
-    parts += [f"{word} {text}" for word, text in _extremes(facts) if text]
-    said = ", ".join(parts)
-    if facts.top and facts.top[0][1] == 1:
-        said += ", such as " + ", ".join(text for text, _ in facts.top[:3])
-    elif facts.top:
-        said += ": " + ", ".join(f"{text} ({times:,})" for text, times in facts.top)
-    return said
-
-
-def _extremes(facts: Facts) -> tuple[tuple[str, str], ...]:
-    return ("min", facts.low), ("max", facts.high), ("mean", facts.mean)
+def _column(frame: Frame, index: int, rows: int, deadline: float) -> str:
+    """Its type, and how many values are missing where there is time to count them."""
+    missing: int | None = None
+    if time.monotonic() < deadline:
+        counts = frame.cheap and not (frame.slow(index) and rows > SLOW_ROWS)
+        missing = frame.missing(index) if counts else frame.stored_missing(index)
+    return frame.dtype(index) + (f", {missing:,} missing" if missing else "")
 
 
 def _names_only(names: list[str], room: int) -> str:

@@ -251,14 +251,15 @@ def test_polars_tables_and_lazy_ones() -> None:
     frame = pl.DataFrame({"a": [1, None], "s": ["x", "y"]})
     listing = namespace(frame=frame, plan=frame.lazy(), column=frame["a"]).listing()
     assert "frame: polars.DataFrame, 2 rows, 2 columns: a (Int64, 1 missing), s (String)" in listing
-    assert "plan: polars.LazyFrame, lazy: not computed by looking" in listing
+    assert "plan: polars.LazyFrame, lazy (reduce before .collect())" in listing
     assert "column: polars.Series, 2 rows: a (Int64, 1 missing)" in listing
 
 
 def test_looking_at_a_lazy_table_reads_no_file(tmp_path: pathlib.Path) -> None:
     plan = pl.scan_csv(tmp_path / "missing.csv")
     assert namespace(plan=plan).inspect("plan") == (
-        "plan: polars.LazyFrame, lazy: not computed by looking"
+        "plan: polars.LazyFrame, lazy (reduce before .collect())\n"
+        "Nothing of it was computed by looking."
     )
 
 
@@ -612,7 +613,7 @@ def test_a_value_that_cannot_be_read_is_said_to_be_so(monkeypatch: pytest.Monkey
             raise ValueError("odd")
         return "fine"
 
-    monkeypatch.setattr("shiro_jupyter.kernel.namespace.summary", broken)
+    monkeypatch.setattr("shiro_jupyter.kernel.details.summary", broken)
     live = namespace(odd=1, good=2, items=[1])
     assert "odd: int, which cannot be read now\ngood: fine" in live.listing()
     assert "[0] int, which cannot be read now" in live.inspect("items")

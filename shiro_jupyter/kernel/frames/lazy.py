@@ -1,0 +1,195 @@
+"""Tables that would have to be computed, or read from elsewhere, to be known in full.
+
+Told is what each library stores beside the plan: nothing is planned, read or sent anywhere. polars
+keeps no schema with a plan (`collect_schema` reads files), and Spark asks its JVM for one that it
+has not told yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..arrays import meta_dtype, shape_of
+from ..describe import class_name, comes_from, count, instance_dict, is_of, library, mro_of
+from .base import Frame
+from .of_arrow import arrow_type
+from .of_pandas import PandasFrame, PandasSeries
+
+# Expressions of dask whose number of partitions is what their arguments say.
+_COUNTED = ("FromMap", "FromDelayed", "FromGraph", "Timeseries")
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """`columns` are those that are stored, with their types; None where none are."""
+
+    kind: str
+    facts: tuple[str, ...] = ()
+    columns: Sequence[tuple[str, str]] | None = None
+    fetch: str = ""  # the call that brings all of it here
+
+    def headline(self) -> str:
+        how = f"lazy (reduce before {self.fetch})" if self.fetch else "lazy"
+        columns = () if self.columns is None else (count(len(self.columns), "column"),)
+        return ", ".join([self.kind, how, *self.facts, *columns])
+
+
+def lazy_of(value: object) -> Lazy | None:
+    """The value as a lazy table or array, None where it is none whose type is known exactly."""
+    reader = _reader_of(value)
+    return reader(value) if reader else None
+
+
+def is_lazy(value: object) -> bool:
+    return _reader_of(value) is not None
+
+
+def _reader_of(value: object) -> Callable[[Any], Lazy] | None:
+    cls = type(value)
+    for root, name, reader in _READERS:
+        if library(root).get(name) is cls:
+            return reader
+    return None
+
+
+def _dask_frame(value: Any) -> Lazy:
+    """dask keeps an empty stand-in with the columns beside each expression."""
+    expression = instance_dict(value)["_expr"]
+    meta = instance_dict(expression).get("_meta")
+    stand_in: Frame | None = None
+    if is_of(type(meta), "pandas"):
+        stand_in = PandasFrame(meta) if class_name(type(meta)) == "DataFrame" else None
+        stand_in = PandasSeries(meta) if class_name(type(meta)) == "Series" else stand_in
+    partitions = _partitions(expression)
+    return Lazy(
+        f"dask.{class_name(type(value))}",
+        () if partitions is None else (count(partitions, "partition"),),
+        None if stand_in is None else _columns_of(stand_in),
+        ".compute()",
+    )
+
+
+def _columns_of(frame: Frame) -> list[tuple[str, str]]:
+    return [(name, frame.dtype(index)) for index, name in enumerate(frame.names())]
+
+
+def _partitions(expression: Any) -> int | None:
+    """How many there are, where that is stored or follows from what is: else dask may have to read
+    a file, or to compute quantiles."""
+    stored = instance_dict(expression)
+    if type(stored.get("npartitions")) is int:
+        return stored["npartitions"]  # type: ignore[return-value]
+    if type(divisions := stored.get("divisions")) is tuple:
+        return len(divisions) - 1
+    if not comes_from(type(expression), "dask"):
+        return None
+    if class_name(type(expression)) in _COUNTED:
+        return int(expression.npartitions)
+    if not _is_blockwise(expression):
+        return None
+    operands = stored.get("operands")
+    below = [each for each in operands if _is_expression(each)] if type(operands) is list else []
+    known = [_partitions(each) for each in below]
+    return None if not known or None in known else max(filter(None, known), default=None)
+
+
+def _is_expression(value: object) -> bool:
+    base = library("dask._expr").get("Expr")
+    return any(each is base for each in mro_of(type(value)))
+
+
+def _is_blockwise(expression: object) -> bool:
+    """Whether it has a partition for each of those it stands on."""
+    names = library("dask.dataframe.dask_expr._expr")
+    reads = library("dask.dataframe.dask_expr.io.io").get("IO")
+    bases = mro_of(type(expression))
+    return any(each is names.get("Blockwise") for each in bases) and not any(
+        each is reads for each in bases
+    )
+
+
+def _dask_array(value: Any) -> Lazy:
+    blocks = 1
+    for lengths in value.chunks:
+        blocks *= len(lengths)
+    shape = shape_of(map(sum, value.chunks))
+    return Lazy(
+        "dask.Array", (shape, meta_dtype(value), count(blocks, "chunk")), None, ".compute()"
+    )
+
+
+def _dask_bag(value: Any) -> Lazy:
+    return Lazy("dask.Bag", (count(int(value.npartitions), "partition"),), None, ".compute()")
+
+
+def _delayed(value: Any) -> Lazy:
+    return Lazy("dask.Delayed")
+
+
+def _polars(value: Any) -> Lazy:
+    return Lazy("polars.LazyFrame", (), None, ".collect()")
+
+
+def _duckdb(value: Any) -> Lazy:
+    return Lazy(
+        "duckdb.Relation",
+        (),
+        [(name, _short(str(kind))) for name, kind in zip(value.columns, value.types, strict=True)],
+        ".df()",
+    )
+
+
+def _ibis(value: Any) -> Lazy:
+    """Every table of ibis knows its schema from its parts; no backend is asked."""
+    operation = value._arg
+    if not comes_from(type(operation), "ibis"):
+        return Lazy("ibis.Table", (), None, ".execute()")
+    fields = operation.schema.fields.items()
+    return Lazy(
+        "ibis.Table", (), [(name, _short(str(kind))) for name, kind in fields], ".execute()"
+    )
+
+
+def _arrow_dataset(value: Any) -> Lazy:
+    columns = [(field.name, arrow_type(field.type)) for field in value.schema]
+    return Lazy(f"pyarrow.{class_name(type(value))}", (), columns, ".to_table()")
+
+
+def _spark(value: Any) -> Lazy:
+    """What Spark has told before is kept in the object."""
+    stored = instance_dict(value)
+    schema = stored.get("_schema", stored.get("_cached_schema"))
+    columns = None
+    if comes_from(type(schema), "pyspark"):
+        fields: Iterable[Any] = instance_dict(schema).get("fields", ())  # type: ignore[assignment]
+        columns = [(str(field.name), _spark_type(field.dataType)) for field in fields]
+    return Lazy("pyspark.DataFrame", (), columns, ".toPandas() or .collect()")
+
+
+def _spark_type(kind: object) -> str:
+    """`long` of LongType; a type of the person's is not asked."""
+    return class_name(type(kind)).removesuffix("Type").lower()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+_READERS: tuple[tuple[str, str, Callable[[Any], Lazy]], ...] = (
+    ("polars", "LazyFrame", _polars),
+    *(("dask.dataframe", name, _dask_frame) for name in ("DataFrame", "Series", "Index")),
+    ("dask.array", "Array", _dask_array),
+    ("dask.bag", "Bag", _dask_bag),
+    ("dask.delayed", "Delayed", _delayed),
+    ("pyspark.sql", "DataFrame", _spark),
+    ("pyspark.sql.classic.dataframe", "DataFrame", _spark),
+    ("pyspark.sql.connect.dataframe", "DataFrame", _spark),
+    ("duckdb", "DuckDBPyRelation", _duckdb),
+    ("ibis", "Table", _ibis),
+    *(
+        ("pyarrow.dataset", name, _arrow_dataset)
+        for name in ("FileSystemDataset", "InMemoryDataset", "UnionDataset")
+    ),
+)

@@ -1,0 +1,110 @@
+"""A part of a variable, as far as it is there without running anything."""
+
+from __future__ import annotations
+
+import ast
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.errors import ToolFailed
+from .describe import count, derives, kind, mro_of, no_such
+from .frames import frame_of
+
+
+@dataclass(frozen=True)
+class Named:
+    """The name of a part of a variable, as far as it is known how to get there."""
+
+    root: str
+    steps: tuple[str | int, ...] = ()
+
+
+def copy_of(mapping: dict[Any, object]) -> list[tuple[Any, object]]:
+    """The items as they are now; another thread may be adding to them."""
+    for _ in range(20):
+        try:
+            return list(dict.items(mapping))
+        except RuntimeError:  # changed size meanwhile
+            continue
+    return []
+
+
+def parsed(expression: str) -> Named:
+    """`df`, `config.a`, `df["x"]`, `rows[0]` and their chains; nothing that would run."""
+    wrong = ToolFailed(
+        f"{expression!r} is no variable: give a name, an attribute such as config.path or an "
+        'item such as df["price"] or rows[0]; for anything else run code.'
+    )
+    steps: list[str | int] = []
+    try:
+        node: ast.expr = ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise wrong from None
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            steps.append(f".{node.attr}")
+        elif isinstance(node, ast.Subscript):
+            try:
+                key = ast.literal_eval(node.slice)
+            except ValueError:
+                raise wrong from None
+            if type(key) is not str and type(key) is not int:
+                raise wrong
+            steps.append(f"[{key}" if isinstance(key, str) else key)
+        else:
+            raise wrong
+        node = node.value
+    return Named(node.id, tuple(reversed(steps)))
+
+
+def part_of(value: Any, step: str | int, expression: str) -> Any:
+    """One step inward. A text step keeps its first character: `.attribute` or `[key`."""
+    frame = frame_of(value)
+    key: str | int = step if isinstance(step, int) else step[1:]
+    if frame is not None and isinstance(key, str):
+        names = frame.names()
+        if key not in names:
+            raise ToolFailed(no_such(key, names, "column"))
+        return frame.select(names.index(key))
+    if isinstance(step, str) and step.startswith("."):
+        stored = stored_in(value)
+        if key in stored:
+            return stored[str(key)]
+        raise ToolFailed(
+            f"{expression}: {kind(value)} stores no {key!r}; if it computes it, run code."
+        )
+    if derives(value, dict):
+        for each, item in copy_of(value):
+            if type(each) is type(key) and each == key:
+                return item
+        raise ToolFailed(f"{expression}: there is no key {key!r}.")
+    for base in (list, tuple):
+        if derives(value, base) and isinstance(key, int):
+            length = base.__len__(value)
+            if -length <= key < length:
+                return base.__getitem__(value, key)
+            raise ToolFailed(f"{expression}: there are only {count(length, 'item')}.")
+    raise ToolFailed(f"{expression}: an item of {kind(value)} has to be computed; run code.")
+
+
+def stored_in(value: object) -> dict[str, object]:
+    """The attributes in the object's own dictionary and slots, read past its class."""
+    found: dict[str, object] = {}
+    own: list[object] = []
+    for cls in mro_of(type(value)):
+        for name, member in type.__dict__["__dict__"].__get__(cls).items():
+            if type(name) is not str:
+                continue
+            slot = type(member) is types.MemberDescriptorType
+            if name == "__dict__":  # the first one counts; one that a class computes is not asked
+                native = slot or type(member) is types.GetSetDescriptorType
+                own.append(member.__get__(value) if native and not own else None)
+            elif slot:
+                try:
+                    found.setdefault(name, member.__get__(value))
+                except AttributeError:  # a slot that is empty
+                    continue
+    if own and type(own[0]) is dict:
+        found |= {name: item for name, item in copy_of(own[0]) if type(name) is str}
+    return found
