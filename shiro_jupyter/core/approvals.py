@@ -66,6 +66,8 @@ def _question(
     if led:
         title += f" The model has read the words of others ({', '.join(led)}), which may lead it."
     never = events.ALLOW_SESSION if led else ""
+    if context.unseen:
+        title += " The model will not see its output."
     return Question(
         id=f"{context.call_id}:{subject.digest}",
         call_id=context.call_id,

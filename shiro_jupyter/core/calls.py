@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -16,11 +16,12 @@ from .context.render import said_arguments
 from .errors import ModelMendable, UserMendable
 from .events import Answer, Event, Question
 from .policy.gate import Gate
+from .policy.private import NOTHING_PRIVATE, Private
 from .policy.secrets import redact
 from .policy.subjects import Access
 from .sessions.session import Session
 from .sessions.undo import Write, Writing
-from .tools.base import OUTPUT_LIMIT, Tool, ToolContext, ToolResult, bounded
+from .tools.base import OUTPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult, bounded
 from .transcript import Call, Item, Note, Outcome, Result
 from .turn import Turn
 from .workspace.clock import Clock
@@ -46,6 +47,10 @@ CHANGING: tuple[Access, ...] = ("write", "kernel")
 PATIENCE = 2.0
 
 
+# What the model may read of a result.
+Withheld = Callable[[ToolResult], ToolResult]
+
+
 @dataclass(kw_only=True)
 class World:
     """What the calls of a conversation touch; all of it is passed in."""
@@ -62,6 +67,9 @@ class World:
     # What of others stands in the files that a call's arguments or its result name.
     words_of_others: Callable[[str], Sequence[str]] = lambda text: ()
     redacted: Callable[[str], str] = redact  # takes secrets out of what is stored and sent
+    private: Callable[[], Private] = lambda: NOTHING_PRIVATE  # what is kept from the model
+    # Asked before a call runs, and None where its result is for the model as it comes.
+    withholding: Callable[[Tool[Any], Parameters], Withheld | None] = lambda tool, parameters: None
     # What the change of a file in a turn goes through, so that it can be undone.
     around: Callable[[int, Writing, Write], bool] = lambda turn, writing, write: write()
     flush: Callable[[], None] = lambda: None  # write what the session's log holds back
@@ -71,8 +79,17 @@ class World:
 class Running:
     """The call in flight; a new one resets the count of interrupts."""
 
-    task: asyncio.Task[ToolResult]
+    said: HeadAndTail
     stopping: bool = False
+    withheld: Withheld | None = None
+    task: asyncio.Task[ToolResult] = field(init=False)
+
+    def told(self) -> ToolResult:
+        """The result, once the call has ended or is left behind."""
+        ended = self.task.done() and not self.task.cancelled()
+        text = bounded(INTERRUPTED + self.said.text())
+        result = self.task.result() if ended else ToolResult("interrupted", text)
+        return self.withheld(result) if self.withheld else result
 
 
 class Calls:
@@ -121,42 +138,45 @@ class Calls:
             self._world.emit(events.ToolCalled(call.call_id, call.name, ""))
             names = ", ".join(self._by_name)
             return ToolResult("invalid_arguments", f"No tool {call.name!r}; there are {names}.")
-        said = HeadAndTail(OUTPUT_LIMIT)
-        running = Running(asyncio.create_task(self._use(tool, call, said)))
-        self._running = running
+        self._running = running = Running(HeadAndTail(OUTPUT_LIMIT))
+        running.task = asyncio.create_task(self._use(tool, call, running))
         try:
-            return await asyncio.shield(running.task)
+            await asyncio.shield(running.task)
+            return running.told()
         except asyncio.CancelledError:
             ours = asyncio.current_task()
             if ours is None or not ours.cancelling():
-                return ToolResult("interrupted", bounded(INTERRUPTED + said.text()))
+                return running.told()
             # The turn is ending: the call first. What came of it after all stands.
             running.task.cancel()
             await settled(running.task, PATIENCE)
-            if running.task.done() and not running.task.cancelled():
-                self._close(call, running.task.result())
-            else:
-                self._close(call, ToolResult("interrupted", bounded(INTERRUPTED + said.text())))
+            self._close(call, running.told())
             raise
         finally:
             self._running = None
 
-    async def _use(self, tool: Tool[Any], call: Call, said: HeadAndTail) -> ToolResult:
-        """The tool boundary: parse, ask, run; what the model can mend becomes its result."""
-
-        world = self._world
+    def _context(self, call: Call, running: Running) -> ToolContext:
+        world, private = self._world, self._world.private()
 
         def output(text: str) -> None:
-            said.add(text)
+            running.said.add(text)
             world.emit(events.ToolOutput(call.call_id, text))
 
+        def may_read(name: str) -> bool:
+            gate, grants = world.gate, world.session.grants
+            return not private.withholds_lines(name) and gate.lets_read(grants, name)
+
+        def denies(name: str) -> bool:
+            return private.withholds(name) or world.gate.denies_reading(name)
+
         around = world.project, world.session, world.processes, self._seen, world.emit
-        may_read = partial(world.gate.lets_read, world.session.grants)
-        denies = world.gate.denies_reading
         keeping = partial(world.around, call.turn)
-        context = ToolContext(
-            call.call_id, *around, output, self.ask, may_read, denies, around=keeping
-        )
+        reading = output, self.ask, may_read, denies
+        return ToolContext(call.call_id, *around, *reading, around=keeping, private=private)
+
+    async def _use(self, tool: Tool[Any], call: Call, running: Running) -> ToolResult:
+        """The tool boundary: parse, ask, run; what the model can mend becomes its result."""
+        world, context = self._world, self._context(call, running)
         try:
             parameters = tool.parse(call.arguments)
         except ModelMendable as error:
@@ -166,6 +186,8 @@ class Calls:
         try:
             summary = world.redacted(tool.summary(parameters))
             world.emit(events.ToolCalled(call.call_id, call.name, summary))
+            unseen = world.withholding(tool, parameters) is not None
+            context = replace(context, unseen=unseen)
             try:
                 refusal, context = await refusal_of(tool, parameters, context, world.gate)
             except asyncio.CancelledError:
@@ -174,13 +196,15 @@ class Calls:
                 return ToolResult("refused", refusal)
             if tool.access in CHANGING:
                 world.flush()
+            running.withheld = world.withholding(tool, parameters)
             result = await tool.run(parameters, context)
-            return ToolResult(result.outcome, bounded(result.text))
+            return replace(result, text=bounded(result.text))
         except (ModelMendable, UserMendable) as error:
             return ToolResult("failed", bounded(str(error)))
         except Exception as error:
             log.exception("tool %s failed", tool.name)
-            broke = f"{tool.name} broke: {type(error).__name__}: {error}"
+            why = "" if context.private.any else f": {error}"
+            broke = f"{tool.name} broke: {type(error).__name__}{why}"
             return ToolResult("failed", bounded(broke))
 
     async def ask(self, question: Question) -> Answer | None:
@@ -193,10 +217,11 @@ class Calls:
 
     def _close(self, call: Call, result: ToolResult, seconds: float = 0.0) -> None:
         text = self._world.redacted(result.text)
+        seen = self._world.redacted(result.seen) if result.seen else text
         self._taint(call, result)
         self._world.session.append(Result(call.call_id, result.outcome, text, call.turn, call.step))
         self._world.emit(
-            events.ToolFinished(call.call_id, call.name, result.outcome, text, seconds)
+            events.ToolFinished(call.call_id, call.name, result.outcome, seen, seconds)
         )
 
     def _taint(self, call: Call, result: ToolResult) -> None:

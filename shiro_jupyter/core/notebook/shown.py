@@ -20,7 +20,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
-def cells_as_text(source: str) -> str | None:
+def cells_as_text(source: str, *, outputs: bool = True) -> str | None:
     """The whole of a notebook file; outputs alone are bounded. None for what is no notebook, or
     nests too deep."""
     try:
@@ -36,7 +36,7 @@ def cells_as_text(source: str) -> str | None:
             for number, stored in enumerate(cells, start=1)
             if isinstance(stored, dict)
         ),
-        outputs=True,
+        outputs,
     )
 
 

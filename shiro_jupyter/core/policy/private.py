@@ -89,6 +89,9 @@ class Private:
         return [(variable, column) for variable, _, column in parts]
 
 
+NOTHING_PRIVATE = Private()
+
+
 def withheld_file(name: str) -> str:
     return (
         f"{name} may hold data, and the person keeps values from you (schema_only): look at the "

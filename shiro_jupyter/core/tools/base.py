@@ -19,6 +19,7 @@ from ..errors import InvalidArguments, PathRefused
 from ..events import Answer, Event, Question
 from ..models.base import ToolSpec
 from ..numbers import sized as sized
+from ..policy.private import NOTHING_PRIVATE, Private
 from ..policy.subjects import Access, Subject
 from ..sessions.session import Session
 from ..sessions.undo import Write, Writing
@@ -47,10 +48,12 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What came of a call. `text` is for the model; it is bounded by `bounded`."""
+    """What came of a call. `text` is for the model; it is bounded by `bounded`. `seen` is what the
+    person sees of it, where that is another one."""
 
     outcome: Outcome
     text: str
+    seen: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ class ToolContext:
     a file, by the name that rules match, may be read without asking, and `denies_reading` whether
     never; `approved` is the basis of what a person agreed to, empty where nobody was asked;
     `judged` are the texts that were, None before; `kept` is what a call has made by then;
-    `around` keeps what a change of a file undoes, and has it made."""
+    `around` keeps what a change of a file undoes, and has it made; `private` says what is kept
+    from the model, and `unseen` that it will not read what this call shows."""
 
     call_id: str
     project: Project
@@ -75,6 +79,8 @@ class ToolContext:
     judged: tuple[str, ...] | None = None
     kept: dict[str, object] = field(default_factory=dict)
     around: Callable[[Writing, Write], bool] = lambda writing, write: write()
+    private: Private = NOTHING_PRIVATE
+    unseen: bool = False
 
     def resolved(self, given: str, how: Callable[[Project, str], Path] = resolve) -> Path:
         """The real path of what the model wrote. Raises `PathRefused` where that is not one that
@@ -111,6 +117,9 @@ class Tool(ABC, Generic[P]):
     guidance: ClassVar[str] = ""
     # Whether it is called again and again to see what has become of something.
     polls: ClassVar[bool] = False
+    # Whether its results may hold what ran, printed or stored: the host withholds them where that
+    # is private. False: it asks `ToolContext.private` itself. None: as its access says.
+    shows_output: ClassVar[bool | None] = None
     # Bound by each subclass; a ClassVar may not hold a type variable.
     parameters: type[P]
 
@@ -131,6 +140,12 @@ class Tool(ABC, Generic[P]):
                 return "files"
             case _:
                 return "commands"
+
+    @classmethod
+    def may_show_output(cls) -> bool:
+        if cls.shows_output is not None:
+            return cls.shows_output
+        return cls.toolset == "notebook" or cls.access in ("shell", "kernel", "job")
 
     def parse(self, arguments: str) -> P:
         """The call's arguments; empty text means none. Raises `InvalidArguments`."""

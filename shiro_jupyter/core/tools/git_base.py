@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..errors import PathRefused, ToolFailed
+from ..policy.private import Private
 from ..policy.subjects import Access, Subject
 from ..workspace.git import Repository, is_outside, repository_of
 from ..workspace.git_index import Tracked
@@ -67,6 +68,7 @@ class Git:
     processes: Processes
     may_read: Callable[[str], bool]
     until: float
+    private: Private
 
     async def capture(self, *arguments: str, limit: int = BYTES) -> Captured:
         """Raises `ToolFailed` where git does not end in time."""
@@ -244,7 +246,8 @@ async def _opened(context: ToolContext, deadline: float) -> Git:
     if safe is None:
         raise ToolFailed("git is not installed, or not on the PATH; install it, or do without.")
     inside = project.root.relative_to(repository.top).as_posix()
-    git = Git(project, inside, safe, context.processes, context.may_read, until)
+    how = context.processes, context.may_read, until, context.private
+    git = Git(project, inside, safe, *how)
     listed = await git.run(*LISTING)
     try:
         return replace(git, safe=safe.knowing(listed.output))

@@ -10,6 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ..errors import ToolFailed
+from ..policy.private import withheld_file
 from ..workspace.paths import open_regular
 from ..workspace.text import decode
 from ..workspace.threads import in_thread
@@ -40,6 +41,8 @@ class GitBlame(GitTool[GitBlameParameters]):
         return parameters.path
 
     async def text(self, parameters: GitBlameParameters, git: Git, path: str) -> str:
+        if git.private.withholds_lines(path):
+            raise ToolFailed(withheld_file(printable(path)))
         at = [await git.commit(parameters.ref)] if parameters.ref else []
         first, limit = parameters.offset, parameters.limit
         done = await git.capture(

@@ -108,7 +108,7 @@ async def diff_text(git: Git, between: list[str], path: str, *, stat: bool = Fal
         more = f" and {len(named) - 10} more" if len(named) > 10 else ""
         lines.append(
             f"[left out, since it may not be read unasked: {', '.join(named[:10])}{more}; one "
-            "given as path is asked for, unless a rule denies it]"
+            "given as path is asked for, unless a setting keeps it back]"
         )
     if stat or not shown:
         return "\n".join(lines)
@@ -143,7 +143,8 @@ def _files(output: bytes) -> Iterator[Changed]:
 
 def _is_hidden(git: Git, file: Changed, path: str) -> bool:
     names = {git.name(each) for each in (file.name, file.old) if each}
-    return not all(map(git.may_read, names - {path}))
+    private = any(map(git.private.withholds_lines, names))
+    return private or not all(map(git.may_read, names - {path}))
 
 
 def _cut(patch: bytes, room: int, *, more: bool) -> Iterator[str]:

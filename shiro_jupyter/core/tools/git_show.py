@@ -9,6 +9,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ..errors import ToolFailed
+from ..policy.private import withheld_file
 from ..workspace.safe_git import pathspec
 from ..workspace.text import decode
 from .base import Parameters, bounded, printable, sized
@@ -132,6 +133,8 @@ def _folder(git: Git, entries: list[Entry]) -> str:
 
 async def _file(git: Git, entry: Entry, parameters: GitShowParameters) -> str:
     name = printable(git.name(entry.name))
+    if git.private.withholds(git.name(entry.name)):
+        raise ToolFailed(withheld_file(name))
     if entry.kind == "commit":
         return f"{name} is a submodule, at its commit {entry.hash}."
     told = await git.run("cat-file", "blob", entry.hash)
@@ -141,6 +144,5 @@ async def _file(git: Git, entry: Entry, parameters: GitShowParameters) -> str:
     if text is None:
         return f"{name} is a binary file ({entry.sized}); it is not shown."
     looked = f"only the first {sized(BYTES)} of {entry.sized} were looked at"
-    return window(
-        text, name, parameters.offset, parameters.limit, looked if told.cut else ""
-    ).text()
+    wanted = parameters.offset, parameters.limit, looked if told.cut else ""
+    return window(text, name, *wanted, outputs=not git.private.any).text()

@@ -12,6 +12,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ..errors import ToolFailed
+from ..policy.private import withheld_file
 from ..policy.subjects import Access, Subject
 from ..workspace.ignore import Extra, rules_of
 from ..workspace.listing import check_folder
@@ -66,6 +67,8 @@ class Grep(Tool[GrepParameters]):
             prefix = "" if where == "." else f"{where}/"
             found, unread = await _in_folder(query, glob, path, context)
         elif await in_thread(path.exists):
+            if context.private.withholds_lines(shown(context.project, path)):
+                raise ToolFailed(withheld_file(where))
             (await in_thread(open_regular, context.project, path)).close()
             prefix, unread = where[: where.rfind("/") + 1], False
             found = await search_file(query, path, context.processes)

@@ -26,6 +26,7 @@ class JobStatus(Tool[JobStatusParameters]):
     toolset: ClassVar[str] = "core"
     access: ClassVar[Access] = "session"
     polls: ClassVar[bool] = True
+    shows_output: ClassVar[bool | None] = True
     parameters = JobStatusParameters
 
     def summary(self, parameters: JobStatusParameters) -> str:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from ..errors import ToolFailed
 from ..notebook.shown import cells_as_text
+from ..policy.private import withheld_file
 from ..policy.subjects import Access, Subject
 from ..workspace.paths import open_regular, resolve, shown
 from ..workspace.seen import Seen
@@ -115,6 +116,8 @@ def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -
     most = BYTES // parts
     path = context.resolved(parameters.path)
     name = printable(shown(context.project, path))
+    if context.private.withholds(shown(context.project, path)):
+        raise ToolFailed(withheld_file(name))
     with open_regular(context.project, path) as stream:
         try:
             data = stream.read(most + 1)
@@ -128,16 +131,23 @@ def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -
     text = decode(data)
     if text is None:
         return Reading((f"{name} is a binary file ({sized(size)}); it is not shown.",))
-    reading = window(text, name, parameters.offset, parameters.limit, looked)
+    outputs = not context.private.any
+    reading = window(text, name, parameters.offset, parameters.limit, looked, outputs=outputs)
     return reading if looked else replace(reading, file=(path, data))
 
 
-def window(text: Text, name: str, offset: int, limit: int, looked: str = "") -> Reading:
-    """The wanted lines of a file; `looked` says that its text is not all of it.
+def window(
+    text: Text, name: str, offset: int, limit: int, looked: str = "", *, outputs: bool = True
+) -> Reading:
+    """The wanted lines of a file, of a notebook maybe without its `outputs`; `looked` says that
+    its text is not all of it.
 
     Raises `ToolFailed` for an offset past the end.
     """
-    content = cells_as_text(text.text) if name.endswith(".ipynb") else None
+    notebook = name.lower().endswith(".ipynb")
+    content = cells_as_text(text.text, outputs=outputs) if notebook else None
+    if content is None and notebook and not outputs:
+        raise ToolFailed(f"{name} is no notebook that can be told apart from its outputs.")
     lines = _LINE_END.split(text.text if content is None else content)
     if not lines[-1]:
         lines.pop()
