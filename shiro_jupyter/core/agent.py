@@ -47,6 +47,10 @@ ENDED_EARLY = {
 }
 
 
+async def _nothing(prompt: str) -> str:
+    return ""
+
+
 @dataclass(kw_only=True)
 class Agent(World):
     """One conversation. `model` makes the client of each turn, so that both may change; `system` is
@@ -57,6 +61,8 @@ class Agent(World):
     surroundings: Callable[[], str] = lambda: ""
     limits: Limits = field(default_factory=Limits)
     ledger: Ledger | None = None  # of the day
+    # What a prompt points at, as the model is to see it; empty where that is nothing.
+    refer: Callable[[str], Awaitable[str]] = _nothing
     # Brings the session's note up to date, before a compaction.
     update_notes: UpdateNotes | None = None
 
@@ -195,7 +201,7 @@ class Agent(World):
         self.emit(events.TurnStarted(turn.number, prompt or self.session.prompt))
         if prompt:
             self.session.append(User(prompt, turn.number))
-        self._turn = asyncio.create_task(self._guarded(turn))
+        self._turn = asyncio.create_task(self._guarded(turn, prompt))
         try:
             outcome, reason = await asyncio.shield(self._turn)
         except asyncio.CancelledError:
@@ -222,9 +228,10 @@ class Agent(World):
         self.flush()
         return ended
 
-    async def _guarded(self, turn: Turn) -> tuple[TurnOutcome, str]:
+    async def _guarded(self, turn: Turn, prompt: str) -> tuple[TurnOutcome, str]:
         """The turn boundary: whatever happens becomes an outcome and one sentence."""
         try:
+            await self._refer(turn, prompt)
             await self._steps(turn)
             return "answered", ""
         except asyncio.CancelledError:
@@ -253,7 +260,7 @@ class Agent(World):
             begun = self.session.step
             for step in range(begun + 1, begun + 1 + self.limits.steps):
                 left = turn.time_left(self.limits, self.clock.monotonic())
-                self._take_steered(turn)
+                await self._take_steered(turn)
                 self.emit(events.StepStarted(step))
                 try:
                     async with asyncio.timeout(left) as deadline:  # a reply may never end
@@ -276,12 +283,22 @@ class Agent(World):
         outcomes = [await self._calls.answer(call, turn) for call in calls]
         turn.check_malformed(self.limits, outcomes)
 
-    def _take_steered(self, turn: Turn) -> None:
+    async def _refer(self, turn: Turn, prompt: str) -> None:
+        """What the prompt points at is said once, behind it, so that later requests and a resume
+        send the same."""
+        if said := self.redacted(await self.refer(prompt)):
+            for by in self.words_of_others(said):
+                self.session.taint(by)
+            self.session.append(Note(said, turn.number))
+
+    async def _take_steered(self, turn: Turn) -> None:
         """What the person has sent into the turn meanwhile."""
-        for waiting in self.queue.steered():
-            prompt = self.redacted(waiting.text)
+        prompts = [self.redacted(waiting.text) for waiting in self.queue.steered()]
+        for prompt in prompts:
             self.session.append(User(prompt, turn.number))
             self.emit(events.Steered(prompt))
+        for prompt in prompts:
+            await self._refer(turn, prompt)
 
     async def _step(self, client: ModelClient, turn: Turn, step: int) -> list[Call]:
         """One model call: its items are appended; its calls are returned."""

@@ -29,6 +29,7 @@ from .models import lone
 from .models.base import ModelClient
 from .models.room import usable as tokens_for
 from .notes.budget import Ask
+from .numbers import common_limit
 from .sessions.session import Session
 from .transcript import Assistant, Call, Cut, Item, Note, Reasoning, Result, Summary, User
 from .workspace.clock import Clock
@@ -319,23 +320,11 @@ def words_said(prompts: Sequence[User], budget: int) -> str:
     count = max(2, min(SAID_MOST, budget // SAID_EACH))
     left = max(0, len(prompts) - count)
     kept = [*prompts[:1], *prompts[1 + left :]]
-    limit = _common_limit([len(each.text) for each in kept], budget)
+    limit = max(common_limit([len(each.text) for each in kept], budget), SAID_EACH)
     lines = [f"- {shortened(' '.join(each.text.split()), limit)}" for each in kept]
     if left:
         lines.insert(1, f"- [{left} prompts are left out]")
     return "\n".join(lines)
-
-
-def _common_limit(lengths: Sequence[int], budget: int) -> int:
-    """To which length all are cut so that they fit: short ones leave theirs to the rest."""
-    limit = max(lengths, default=0)
-    for done, length in enumerate(sorted(lengths)):
-        share = budget // (len(lengths) - done)
-        if length > share:
-            limit = share
-            break
-        budget -= length
-    return max(limit, SAID_EACH)
 
 
 def files_named(items: Sequence[Item], writes: Collection[str]) -> list[str]:

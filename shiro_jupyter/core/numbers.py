@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 DIGITS = 9  # more than any number of ours has; Python itself refuses to read thousands
 
 
@@ -21,3 +23,14 @@ def sized(size: int) -> str:
         if number < 999.95 or unit == "TB":
             break
     return f"{number:.1f} {unit}"
+
+
+def common_limit(sizes: Sequence[int], budget: int) -> int:
+    """To which size all are to be cut so that they fit: small ones leave their part to the rest."""
+    limit = max(sizes, default=0)
+    for done, size in enumerate(sorted(sizes)):
+        share = budget // (len(sizes) - done)
+        if size > share:
+            return share
+        budget -= size
+    return limit

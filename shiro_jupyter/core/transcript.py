@@ -79,7 +79,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Note:
-    """Something that happened to the conversation, told to the model: an interruption."""
+    """What code tells the model in the conversation: an interruption, what a prompt points at."""
 
     text: str
     turn: int = 0

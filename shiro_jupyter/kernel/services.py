@@ -25,6 +25,7 @@ from ..core.queue import TAKEN_OFF
 from ..core.sessions.history import History
 from ..core.sessions.lease import Leases
 from ..core.sessions.log import Opened
+from ..core.sessions.session import Session
 from ..core.settings import Loaded, Settings
 from ..core.tools.base import Tool
 from ..core.tools.shelf import tools_for
@@ -51,6 +52,7 @@ from .owner import CURRENT, Errand, Owner
 from .pages import Pages
 from .person import WAITS, Person
 from .pictures import Pictures
+from .references import References
 from .session_memory import SessionMemory
 from .tools import kernel_tools, with_unknown_rules
 from .undo import Undo
@@ -294,6 +296,21 @@ class Services:
             around=lambda *change: self.undo.files(session.id).around(*change),
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
             update_notes=remembered.refreshed,
+            refer=self._references(session).described,
+        )
+
+    def _references(self, session: Session) -> References:
+        def in_force() -> Loaded:
+            return self._in_force or self.settings()
+
+        return References(
+            lambda: replace(self.project, ignore=in_force().settings.ignore),
+            lambda name: self.gate.lets_read(session.grants, name),
+            lambda: self.namespace(in_force()),
+            lambda: in_force().settings.kept_private,
+            self.document,
+            lambda: self.shell.history_manager.input_hist_raw,
+            self._notice,
         )
 
     async def answer(self, prompt: str) -> str:
