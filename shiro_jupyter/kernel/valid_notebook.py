@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
-import warnings
+
+from ..core.errors import BrokenNotebook
+from ..core.notebook.document import NotebookText
+from ..core.workspace.output import bounded
+
+REASON_SHOWN = 500  # characters; a reason may quote what it is about
 
 
 def problem(data: bytes) -> str:
-    """What first makes a notebook invalid by the schema of its own version, with the cell; empty
-    where nothing does. Blocks, the first time for seconds: nbformat is slow to import."""
-    import nbformat
+    """Why the schema of a notebook's own version first refuses it, with the cell; empty where it is
+    valid. Blocks, the first time for seconds: nbformat is slow to import."""
+    # Not `validate`, which mends ids in what it is given, and warns.
+    from nbformat.validator import iter_validate
 
     try:
-        notebook = json.loads(data.decode("utf-8-sig"))
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what nbformat would mend in what it is given
-            nbformat.validate(notebook)
-    except nbformat.ValidationError as error:
-        return _told(error.message, list(error.path))
-    except (ValueError, RecursionError, Warning) as error:
+        notebook = NotebookText.parse(data)
+        errors = iter_validate(json.loads(data.decode("utf-8-sig")))
+        if error := next(iter(errors), None):
+            return bounded(_told(error.message, [*error.relative_path]), REASON_SHOWN)
+    except BrokenNotebook as error:
         return str(error)
+    except RecursionError:
+        return "It nests too deep to be checked."
+    for name, numbers in notebook.duplicates.items():
+        return f"cells {', '.join(map(str, numbers))}: all have the id {name}"
     return ""
 
 

@@ -16,10 +16,11 @@ from typing import Any
 
 from ..errors import BrokenNotebook, EditRefused, ToolFailed
 from ..numbers import whole_number
+from ..workspace.names import printable
 from ..workspace.output import bounded
 from .scan import Object, blank, scan
 from .stored import joined, stored_lines, stored_outputs
-from .style import Style, cell_style, style_of
+from .style import Style, cell_style, is_one_line, style_of
 
 TYPES = ("code", "markdown", "raw")
 HAS_IDS = (4, 5)  # the first format that does
@@ -158,11 +159,22 @@ class NotebookText:
         done = self._inserted(at, style.written(stored, style.outer), style)
         return done, name or str(at + 1)
 
-    def replace(self, ref: str, source: str, *, was: str | None = None) -> NotebookText:
-        """Nothing but the source changes: a code cell keeps its outputs and count until it is run,
-        as in Jupyter. Refused where the source is no longer what it `was`."""
+    def replace(
+        self,
+        ref: str,
+        source: str,
+        *,
+        was: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> NotebookText:
+        """Nothing but the source changes, and the metadata where given: a code cell keeps its
+        outputs and count until it is run, as in Jupyter. Refused where the source is no longer what
+        it `was`."""
         cell = self._target(ref, was)
-        return self._with(cell, {"source": stored_lines(_whole(source), self._as_list(cell))})
+        if source == cell.source:
+            return self
+        stored = {"source": stored_lines(_whole(source), self._as_list(cell))}
+        return self._with(cell, stored if metadata is None else {**stored, "metadata": metadata})
 
     def delete(self, ref: str, *, was: str | None = None) -> NotebookText:
         """Refused where the source is no longer what it `was`."""
@@ -280,9 +292,9 @@ class NotebookText:
             member = item.members.get(key)
             if member is None:
                 splices.append((behind, behind, style.member(key, value)))
-            elif member.value != value or type(member.value) is not type(value):
+            else:
                 old = self._text[member.start : member.end]
-                flat = isinstance(member.value, list) and member.value and "\n" not in old
+                flat = isinstance(member.value, list) and member.value and is_one_line(old)
                 written = style.on_one_line() if flat else style
                 splices.append((member.start, member.end, written.written(value, style.inner)))
         return self._spliced(splices)
@@ -314,7 +326,7 @@ def find(cells: Sequence[Cell], ref: str) -> Cell:
     hint = f"; the nearest ids are {', '.join(near)}" if near else ""
     total = len(cells)
     raise ToolFailed(
-        f"There is no cell {bounded(ref, 80)} in this notebook, which has {total:,} "
+        f"There is no cell {printable(ref[:80])} in this notebook, which has {total:,} "
         f"{'cell' if total == 1 else 'cells'}{hint}."
     )
 
@@ -338,14 +350,16 @@ def _format(root: Any) -> tuple[int, int]:
     if not isinstance(root, Object):
         raise BrokenNotebook("The file is no notebook: it holds no JSON object.")
     major, minor = root.get("nbformat"), root.get("nbformat_minor")
-    if type(major) is not int or type(minor) is not int:
-        raise BrokenNotebook("The file is no notebook: nbformat or nbformat_minor is no number.")
+    if type(major) is not int:
+        raise BrokenNotebook("The file is no notebook: it does not say its nbformat.")
     if major != 4:
         older = "open it in Jupyter and save it, which converts it"
         raise BrokenNotebook(
             f"The notebook is in nbformat {major}, and only 4 can be read here; "
             f"{older if major < 4 else 'save it in that format'}."
         )
+    if type(minor) is not int:
+        raise BrokenNotebook(f"The notebook does not say its nbformat_minor; {_MEND}.")
     cells = root.get("cells")
     if not isinstance(cells, tuple):
         raise BrokenNotebook(f"The notebook has no list of cells; {_MEND}.")

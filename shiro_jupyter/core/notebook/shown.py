@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..numbers import sized
+from ..workspace.names import printable
 from ..workspace.output import bounded
 from .document import Cell
 from .stored import joined
@@ -63,21 +64,21 @@ def headings(cell: Cell) -> Iterator[tuple[int, str]]:
     fence = ""
     for line in cell.source.splitlines() if cell.type == "markdown" else ():
         if opened := _FENCE.match(line):
-            fence = {"": opened[1], opened[1]: ""}.get(fence, fence)
+            fence = "" if fence == opened[1] else fence or opened[1]
         elif not fence and (found := _HEADING.match(line)):
             yield len(found[1]), found[2].rstrip("# \t") or found[2]
 
 
 def _line(cell: Cell, titles: list[str]) -> str:
     count = cell.source.count("\n") + 1 if cell.source else 0
-    parts = [cell.type, f"{count} {'line' if count == 1 else 'lines'}"]
+    parts = [_name(cell.type), f"{count} {'line' if count == 1 else 'lines'}"]
     if cell.execution_count is not None:
         parts.append(f"run as [{cell.execution_count}]")
     if cell.outputs:
         parts.append(f"{len(cell.outputs)} {'output' if len(cell.outputs) == 1 else 'outputs'}")
     if any(output.get("output_type") == "error" for output in cell.outputs):
         parts.append("failed")
-    named = f"{cell.number} {cell.id}" if cell.id else str(cell.number)
+    named = f"{cell.number} {_name(cell.id)}" if cell.id else str(cell.number)
     said = " / ".join(titles) or next(filter(str.strip, cell.source.splitlines()), "").strip()
     said = said if len(said) <= LINE_SHOWN else f"{said[:LINE_SHOWN]}…"
     return f"{named} ({', '.join(parts)}) {'# ' if titles else ''}{said}".rstrip()
@@ -88,9 +89,9 @@ def _joined(cells: Iterable[Cell], outputs: bool) -> str:
 
 
 def _cell(cell: Cell, outputs: bool) -> Iterator[str]:
-    parts = [f"cell {cell.number}", cell.type]
+    parts = [f"cell {cell.number}", _name(cell.type)]
     if cell.id:
-        parts.append(f"id={cell.id}")
+        parts.append(f"id={_name(cell.id)}")
     if cell.execution_count is not None:
         parts.append(f"run as [{cell.execution_count}]")
     yield f"# --- {', '.join(parts)} ---"
@@ -114,7 +115,7 @@ def _output(output: dict[str, Any]) -> Iterator[str]:
             yield _shown(data["text/plain"])
         for mime, content in list(data.items())[:OUTPUTS_SHOWN]:
             if mime != "text/plain":
-                yield f"[{bounded(mime, 80)}, {sized(_size(content))}]"
+                yield f"[{_name(mime)}, {sized(_size(content))}]"
 
 
 def _size(content: object) -> int:
@@ -125,6 +126,11 @@ def _size(content: object) -> int:
         return len(joined(content if isinstance(content, str | list) else json.dumps(content)))
     except RecursionError:
         return 0
+
+
+def _name(text: str) -> str:
+    """What should be short and visible, and in a file that others made may be neither."""
+    return printable(text[:64])
 
 
 def _shown(text: object) -> str:

@@ -84,6 +84,10 @@ def cell_style(text: str, root: Object) -> Style:
     return replace(style, outer=outer, inner=outer + style.unit)
 
 
+def is_one_line(text: str) -> bool:
+    return not _LINE_END.search(text)
+
+
 def _item(text: str, first: Member, others: list[Member], *, one_line: bool) -> str:
     usual = ", " if one_line else ","
     if not others:
