@@ -61,16 +61,23 @@ def _request(shell: Any) -> dict[str, Any]:
     return {}
 
 
+def request(shell: Any) -> dict[str, Any]:
+    """The execute request that runs now, for `shown_in`; empty in a terminal."""
+    return dict(_request(shell))
+
+
 @contextlib.contextmanager
-def no_cell(shell: Any) -> Iterator[None]:
-    """What is printed and displayed meanwhile belongs to no cell: pages show it in none."""
+def shown_in(shell: Any, request: dict[str, Any]) -> Iterator[None]:
+    """What is printed and displayed meanwhile belongs to that request; where it is empty to no
+    cell: pages show it in none."""
     before, set_parent = _request(shell), getattr(shell, "set_parent", None)
-    if set_parent is None:
+    known = bool(request) and not _holds_one_request(shell)  # by the context
+    if set_parent is None or known:
         yield
         return
     sys.stdout.flush()
     sys.stderr.flush()
-    set_parent({})
+    set_parent(request)
     try:
         yield
     finally:
@@ -82,10 +89,15 @@ def no_cell(shell: Any) -> Iterator[None]:
 def publisher(shell: Any) -> Callable[..., None]:
     """The way to publish a display of the cell that runs now, though another may run then."""
     current = shell.display_pub
-    if getattr(current, "has_trait", lambda name: False)("parent_header"):
+    if _holds_one_request(shell):
         current = copy.copy(current)  # else it would go with whatever main runs
     publish: Callable[..., None] = current.publish
     return publish
+
+
+def _holds_one_request(shell: Any) -> bool:
+    """Whether displays go to whichever request main was given last, as before ipykernel 7."""
+    return bool(getattr(shell.display_pub, "has_trait", lambda name: False)("parent_header"))
 
 
 def on_main() -> bool:

@@ -218,6 +218,7 @@ class Host:
             view=view,
             ticks=ticks,
             cell=cell.cell,
+            request=compat.request(self.shell),
             now=now,
         )
         if prompt:

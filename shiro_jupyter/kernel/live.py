@@ -36,7 +36,8 @@ class LiveKernel:
         owner = CURRENT.get()
         cleared = owner.cleared if owner else lambda: None
         nowhere = owner is not None and owner.cell is None
-        where = compat.no_cell if nowhere else contextlib.nullcontext
+        request: dict[str, Any] = {} if nowhere or owner is None else owner.request
+        where = partial(compat.shown_in, request=request) if owner else contextlib.nullcontext
         watching = self.watched(code)  # in the name of the turn at hand
         drawn: list[str] = []
 

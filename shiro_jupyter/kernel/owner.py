@@ -64,6 +64,7 @@ class Owner(Errand):
     ticks: bool
     cell: str | None = ""  # its id, where the front end names it; None: asked in a page
     page: str = ""  # the one that it was typed in
+    request: dict[str, Any] = field(default_factory=dict)  # of that cell
     now: bool = False  # into the turn that runs, where one does
     record: Callable[[str], None] | None = None  # keeps the answer for a re-run
     context: contextvars.Context = field(default_factory=contextvars.copy_context)

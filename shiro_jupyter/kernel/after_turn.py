@@ -1,0 +1,55 @@
+"""At the end of a turn: what it did to the data is told, and its code is kept."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from ..core.errors import ToolFailed
+from ..core.events import DataChanged, TurnEnded
+from ..core.policy.redactor import Redactor
+from .document import LiveDocument
+from .kept_code import KeptCode
+from .main_thread import MainThread
+from .names_undo import NamesUndo, Turn
+from .owner import Owner
+
+
+class AfterTurn:
+    """All on the agent's thread."""
+
+    def __init__(
+        self,
+        shell: Any,
+        names: NamesUndo,
+        document: LiveDocument,
+        main: MainThread,
+        redactor: Redactor,
+    ) -> None:
+        self.kept = KeptCode(
+            shell.user_ns,
+            document,
+            lambda: shell.history_manager.input_hist_raw,
+            lambda source: main.run(lambda: shell.set_next_input(source)),
+        )
+        document.wrote = self.kept.written
+        self._names, self._document, self._redactor = names, document, redactor
+
+    def changed(self, turn: Turn, owner: Owner, ended: TurnEnded) -> DataChanged | None:
+        """What to tell of the turn, just before its end; None where there is nothing."""
+        offers = owner.loaded.settings.keep != "never" and not self._keeps(owner, ended)
+        unkept = self.kept.names(turn) if offers else ()
+        changes = self._redactor(self._names.told(turn))
+        return DataChanged(changes, unkept) if changes or unkept else None
+
+    async def keep(self, turn: Turn, owner: Owner, ended: TurnEnded) -> None:
+        """Put the code of the turn into cells, where that is wanted without asking."""
+        if self._keeps(owner, ended):
+            pieces = (await self.kept.turns(turn[0])).get(turn[1])
+            if pieces:
+                with suppress(ToolFailed):  # then no cell holds it, and /keep finds it
+                    await self.kept.keep(pieces, offers=owner.origin == "cell")
+
+    def _keeps(self, owner: Owner, ended: TurnEnded) -> bool:
+        wanted = owner.loaded.settings.keep == "always" and ended.outcome == "answered"
+        return wanted and (owner.origin == "cell" or self._document.there)
