@@ -113,6 +113,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def one_line(text: str) -> str:
+    """A label or a cell may hold line ends, which would end ours."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
 def size(octets: int) -> str:
     """`3.4 MB`; empty below one, where it tells nothing."""
     if octets < 1_000_000:
@@ -248,7 +253,8 @@ def _cut(text: str, limit: int) -> str:
 def no_such(name: str, names: list[str], noun: str = "variable") -> str:
     if not names:
         return f"No {noun} {name!r}; there are none."
-    near = difflib.get_close_matches(name, names, n=3)
-    shown = list(dict.fromkeys([*near, *names]))[:20]
+    name = _cut(name, 100)
+    near = difflib.get_close_matches(name, [each for each in names if len(each) <= 100], n=3)
+    shown = [_cut(one_line(each), 100) for each in dict.fromkeys([*near, *names[:20]])][:20]
     more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
     return f"No {noun} {name!r}; there are {', '.join(shown)}{more}."

@@ -16,6 +16,7 @@ from .describe import (
     is_function,
     item_kinds,
     kind,
+    one_line,
     plain,
     signature,
     summary,
@@ -101,7 +102,7 @@ class Details:
         width = frame.shape[1]
         missing_in_all: int | None = 0
         for index in range(min(width, COLUMNS)):
-            start = f"- {frame.name(index)}: {frame.dtype(index)}"
+            start = f"- {one_line(frame.name(index))}: {frame.dtype(index)}"
             missing: int | None = None
             if frame.cheap:
                 try:
@@ -154,10 +155,10 @@ class Details:
         return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _lazy(name: str, lazy: Lazy) -> Iterator[str]:
-    yield f"{name}: {lazy.headline()}"
+def _lazy(variable: str, lazy: Lazy) -> Iterator[str]:
+    yield f"{variable}: {lazy.headline()}"
     columns = lazy.columns or ()
-    yield from (f"- {column}: {dtype}" for column, dtype in columns[:COLUMNS])
+    yield from (f"- {one_line(name)}: {dtype}" for name, dtype in columns[:COLUMNS])
     if len(columns) > COLUMNS:
         yield f"… and {count(len(columns) - COLUMNS, 'more column')}"
     yield "Nothing of it was computed by looking."
@@ -169,7 +170,7 @@ def _first_rows(frame: Frame) -> Iterator[str]:
         yield f"It begins {', '.join(cell(row[0]) for row in frame.rows(2 * ROWS))}"
     elif width <= ITEMS:
         shown = f"First {ROWS} of {rows:,} rows" if rows > ROWS else "All rows"
-        yield f"{shown}, as {' | '.join(frame.names())}:"
+        yield f"{shown}, as {' | '.join(map(one_line, frame.names()))}:"
         for row in frame.rows(ROWS):
             yield " | ".join(map(cell, row))
 

@@ -11,7 +11,16 @@ from typing import Any
 
 from ..core.errors import ToolFailed
 from ..core.tools.base import bounded
-from .describe import count, is_class, is_function, kind, module, no_such, signature
+from .describe import (
+    count,
+    is_class,
+    is_function,
+    kind,
+    module,
+    no_such,
+    one_line,
+    signature,
+)
 from .details import COLUMNS, Details, line_of
 from .frames import SLOW_ROWS, TABLE_ERRORS, Frame, Lazy, frame_of, is_frame, is_lazy, lazy_of
 from .parts import copy_of, parsed, part_of
@@ -19,6 +28,8 @@ from .parts import copy_of, parsed, part_of
 # Characters of a listing, of one of its lines, and of one variable inspected.
 LISTING_LIMIT = 8_000
 LINE_LIMIT = 1_200
+# A line of a table, however many share the room.
+SHORTEST = 200
 INSPECT_LIMIT = 8_000
 # Seconds that counting in a listing and objects' own words may take, and words of one object.
 COUNTING_SECONDS = 0.1
@@ -48,6 +59,7 @@ class Namespace:
             name: value
             for name, value in copy_of(self.shell.user_ns)
             if type(name) is str
+            and name.isidentifier()
             and not name.startswith("_")
             and not (name in hidden and hidden[name] is value)
             and not any(fnmatchcase(name, pattern) for pattern in self.denied)
@@ -81,27 +93,33 @@ class Namespace:
             else:
                 others.append(name)
         last = [
-            bounded(f"{label}: {', '.join(names)}", LINE_LIMIT)
+            _cut(f"{label}: {', '.join(names)}", min(LINE_LIMIT, limit // 8))
             for label, names in groups.items()
             if names
         ]
-        room = limit - sum(map(len, last)) - 100  # the head, and the last line's own words
-        lines = self._lines([*tables, *others], found, room, counting)
+        room = limit - sum(len(line) + 1 for line in last) - 30  # the head
+        longest = min(LINE_LIMIT, max(SHORTEST, room // max(1, len(tables))))
+        lines = self._lines([*tables, *others], found, room, longest, counting)
         head = count(len(tables) + len(others), "variable") + ":"
         return "\n".join([head, *lines, *last] if lines else last)
 
     def _lines(
-        self, names: list[str], found: dict[str, object], room: int, counting: float
+        self,
+        names: list[str],
+        found: dict[str, object],
+        room: int,
+        longest: int,
+        counting: float,
     ) -> list[str]:
         """A line for each while there is room; else the rest as names, then as a count."""
         lines: list[str] = []
         deadline = time.monotonic() + counting
         used = 0
         for name in names:
-            line = self._line(name, found[name], deadline)
-            used += len(line) + 1
-            if used > room:
+            line = self._line(name, found[name], deadline, longest)
+            if used + len(line) + 1 > room:
                 break
+            used += len(line) + 1
             lines.append(line)
         else:
             return lines
@@ -109,17 +127,17 @@ class Namespace:
             used -= len(lines.pop()) + 1
         return [*lines, _names_only(names[len(lines) :], room - used)]
 
-    def _line(self, name: str, value: object, deadline: float) -> str:
+    def _line(self, name: str, value: object, deadline: float, longest: int) -> str:
         try:
             if (frame := frame_of(value)) is not None:
-                return f"{name}: {_columns(frame, deadline)}"
+                return _columns(name, frame, deadline, longest)
             if (lazy := lazy_of(value)) is not None and lazy.columns:
-                return f"{name}: {_lazy_columns(lazy)}"
+                return _lazy_columns(name, lazy, longest)
             left = deadline - time.monotonic()
             text = f"{name}: {line_of(value, self.show_values, min(WORDS_SECONDS, left))}"
         except TABLE_ERRORS:
-            return f"{name}: {kind(value)}, which cannot be read now"
-        return text if len(text) <= 300 else text[:299] + "…"
+            text = f"{name}: {kind(value)}, which cannot be read now"
+        return _cut(text, 300)
 
     # -- one of them -----------------------------------------------------------------------
 
@@ -133,45 +151,51 @@ class Namespace:
         if named.root not in variables:
             raise ToolFailed(no_such(named.root, list(variables)))
         value = variables[named.root]
-        for step in named.steps:
-            value = part_of(value, step, expression)
         try:
+            for step in named.steps:
+                value = part_of(value, step, expression)
             details = Details(self.show_values).of(expression.strip(), value)
             return bounded("\n".join(details), INSPECT_LIMIT)
         except TABLE_ERRORS as error:
             raise ToolFailed(
-                f"{expression} could not be read ({type(error).__name__}: {error}); it may be "
+                f"{_cut(expression, 200)} could not be read ({type(error).__name__}); it may be "
                 "changing now. Look again, or run code."
             ) from error
 
 
-def _columns(frame: Frame, deadline: float) -> str:
+def _columns(name: str, frame: Frame, deadline: float, longest: int) -> str:
     rows, width = frame.shape
     return _fitting(
-        frame.headline(),
+        f"{name}: {frame.headline()}",
         width,
-        lambda index: f"{frame.name(index)} ({_column(frame, index, rows, deadline)})",
+        lambda index: f"{one_line(frame.name(index))} ({_column(frame, index, rows, deadline)})",
+        longest,
     )
 
 
-def _lazy_columns(lazy: Lazy) -> str:
+def _lazy_columns(name: str, lazy: Lazy, longest: int) -> str:
     columns = lazy.columns or ()
     return _fitting(
-        lazy.headline(), len(columns), lambda index: f"{columns[index][0]} ({columns[index][1]})"
+        f"{name}: {lazy.headline()}",
+        len(columns),
+        lambda index: f"{one_line(columns[index][0])} ({columns[index][1]})",
+        longest,
     )
 
 
-def _fitting(head: str, width: int, told: Callable[[int], str]) -> str:
-    """The columns as far as a line holds them."""
-    said, used = [], len(head) + 2
+def _fitting(head: str, width: int, told: Callable[[int], str], longest: int) -> str:
+    """The columns as far as a line of this length holds them."""
+    said: list[str] = []
+    used = len(head)
     for index in range(width):
         piece = told(index) if index < COLUMNS else ""
         used += len(piece) + 2
-        if used > LINE_LIMIT or not piece:
-            said.append(f"… and {count(width - index, 'more column')}")
+        if used > longest - (30 if index + 1 < width else 0) or not piece:
+            more = "more " if said else ""
+            said.append(f"… and {count(width - index, f'{more}column')}")
             break
         said.append(piece)
-    return f"{head}: {', '.join(said)}"
+    return f"{_cut(head, longest)}: {', '.join(said)}"
 
 
 def _column(frame: Frame, index: int, rows: int, deadline: float) -> str:
@@ -186,7 +210,11 @@ def _column(frame: Frame, index: int, rows: int, deadline: float) -> str:
 def _names_only(names: list[str], room: int) -> str:
     said = f"and {count(len(names), 'more variable')}: "
     for index, name in enumerate(names):
-        if len(said) + len(name) + 30 > room:
+        if len(said) + len(name) + 30 > room:  # what the count of the others takes
             return f"{said}… and {len(names) - index:,} others"
         said += name + (", " if index + 1 < len(names) else "")
     return said
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

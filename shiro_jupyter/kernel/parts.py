@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.errors import ToolFailed
 from .describe import count, derives, kind, mro_of, no_such
-from .frames import frame_of
+from .frames import frame_of, lazy_column, lazy_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def copy_of(mapping: dict[Any, object]) -> list[tuple[Any, object]]:
 def parsed(expression: str) -> Named:
     """`df`, `config.a`, `df["x"]`, `rows[0]` and their chains; nothing that would run."""
     wrong = ToolFailed(
-        f"{expression!r} is no variable: give a name, an attribute such as config.path or an "
+        f"{expression[:200]!r} is no variable: give a name, an attribute such as config.path or an "
         'item such as df["price"] or rows[0]; for anything else run code.'
     )
     steps: list[str | int] = []
@@ -47,7 +47,7 @@ def parsed(expression: str) -> Named:
         elif isinstance(node, ast.Subscript):
             try:
                 key = ast.literal_eval(node.slice)
-            except ValueError:
+            except (ValueError, TypeError, RecursionError, MemoryError):
                 raise wrong from None
             if type(key) is not str and type(key) is not int:
                 raise wrong
@@ -67,6 +67,11 @@ def part_of(value: Any, step: str | int, expression: str) -> Any:
         if key not in names:
             raise ToolFailed(no_such(key, names, "column"))
         return frame.select(names.index(key))
+    if (lazy := lazy_of(value)) is not None and lazy.columns is not None:
+        column = lazy_column(lazy, str(key))
+        if column is None:
+            raise ToolFailed(no_such(str(key), [name for name, _ in lazy.columns], "column"))
+        return column
     if isinstance(step, str) and step.startswith("."):
         stored = stored_in(value)
         if key in stored:

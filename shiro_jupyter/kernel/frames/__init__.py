@@ -7,9 +7,9 @@ the main thread is busy for hours. Lazy and distributed tables are named and nev
 
 from __future__ import annotations
 
-from ..describe import library, mro_of
+from ..describe import class_name, library, mro_of
 from .base import CELL_LIMIT, SLOW_ROWS, TABLE_ERRORS, Facts, Frame, cell
-from .lazy import Lazy, is_lazy, lazy_of
+from .lazy import Lazy, is_lazy, lazy_column, lazy_of
 from .of_arrow import ArrowBatch, ArrowTable
 from .of_pandas import PandasFrame, PandasSeries
 from .of_polars import PolarsFrame, PolarsSeries
@@ -25,15 +25,17 @@ __all__ = [
     "frame_of",
     "is_frame",
     "is_lazy",
+    "lazy_column",
     "lazy_of",
 ]
 
-_EXACTLY: tuple[tuple[str, str, type[Frame]], ...] = (
-    ("polars", "DataFrame", PolarsFrame),
-    ("polars", "Series", PolarsSeries),
-    ("pyarrow", "Table", ArrowTable),
-    ("pyarrow", "RecordBatch", ArrowBatch),
-)
+# By the name of the class, since a listing asks of every variable.
+_EXACTLY: dict[str, tuple[str, type[Frame]]] = {
+    "DataFrame": ("polars", PolarsFrame),
+    "Series": ("polars", PolarsSeries),
+    "Table": ("pyarrow", ArrowTable),
+    "RecordBatch": ("pyarrow", ArrowBatch),
+}
 # Read past what a subclass overrides, so that a subclass is a table, too.
 _DERIVED: tuple[tuple[str, type[Frame]], ...] = (
     ("DataFrame", PandasFrame),
@@ -56,11 +58,12 @@ def is_frame(value: object) -> bool:
 
 def _adapter_of(value: object) -> type[Frame] | None:
     cls = type(value)
-    for root, name, adapter in _EXACTLY:
-        if library(root).get(name) is cls:
-            return adapter
+    name = class_name(cls)
+    root, exactly = _EXACTLY.get(name, ("", None))
+    if exactly and library(root).get(name) is cls:
+        return exactly
     pandas, bases = library("pandas"), mro_of(cls)
-    for name, adapter in _DERIVED if pandas else ():
-        if any(each is pandas.get(name) for each in bases):
+    for base, adapter in _DERIVED if pandas and len(bases) > 2 else ():
+        if any(each is pandas.get(base) for each in bases):
             return adapter
     return None

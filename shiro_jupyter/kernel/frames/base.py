@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from ..describe import class_name, count, number, plain, size
+from ..describe import class_name, count, number, one_line, plain, size
 
 # Cells of a table that may be read just by looking.
 CELL_LIMIT = 1_000_000
 # Rows up to which a listing counts a column of which each cell is asked in Python: a millisecond.
 SLOW_ROWS = 20_000
 TOP = 5
+# Arrays of a table whose sizes are added up.
+ADDED_UP = 1_000
 # What a library may raise about a table that another thread is changing.
 TABLE_ERRORS = (
     ArithmeticError,
@@ -84,6 +86,7 @@ class Frame(ABC):
         """The column alone, as the library gives it."""
 
     def octets(self) -> int:
+        """How large it is; 0 where that takes long to tell."""
         return 0
 
     def duplicates(self) -> int | None:
@@ -112,6 +115,6 @@ def cell(value: object) -> str:
     if value is None or (type(value) is float and value != value):
         return "missing"
     if type(value) is str:
-        return value if len(value) <= 40 else value[:39] + "…"
+        return one_line(value if len(value) <= 40 else value[:39] + "…")
     text = plain(value, 40)
     return f"<{class_name(type(value))}>" if text is None else text

@@ -36,8 +36,16 @@ class Lazy:
         return ", ".join([self.kind, how, *self.facts, *columns])
 
 
+def lazy_column(table: Lazy, name: str) -> Lazy | None:
+    """One of its columns, as far as it is known; None where there is none of that name."""
+    found = [(column, dtype) for column, dtype in table.columns or () if column == name]
+    return Lazy(f"column of {table.kind}", (), found[:1], table.fetch) if found else None
+
+
 def lazy_of(value: object) -> Lazy | None:
     """The value as a lazy table or array, None where it is none whose type is known exactly."""
+    if type(value) is Lazy:  # a column of one, which is a part of a variable
+        return value
     reader = _reader_of(value)
     return reader(value) if reader else None
 
@@ -48,7 +56,8 @@ def is_lazy(value: object) -> bool:
 
 def _reader_of(value: object) -> Callable[[Any], Lazy] | None:
     cls = type(value)
-    for root, name, reader in _READERS:
+    name = class_name(cls)
+    for root, reader in _READERS.get(name, ()):
         if library(root).get(name) is cls:
             return reader
     return None
@@ -144,12 +153,10 @@ def _duckdb(value: Any) -> Lazy:
 def _ibis(value: Any) -> Lazy:
     """Every table of ibis knows its schema from its parts; no backend is asked."""
     operation = value._arg
-    if not comes_from(type(operation), "ibis"):
-        return Lazy("ibis.Table", (), None, ".execute()")
-    fields = operation.schema.fields.items()
-    return Lazy(
-        "ibis.Table", (), [(name, _short(str(kind))) for name, kind in fields], ".execute()"
-    )
+    known = comes_from(type(operation), "ibis")
+    fields = operation.schema.fields.items() if known else ()
+    columns = [(name, _short(str(kind))) for name, kind in fields] if known else None
+    return Lazy(f"ibis.{class_name(type(value))}", (), columns, ".execute()")
 
 
 def _arrow_dataset(value: Any) -> Lazy:
@@ -177,19 +184,25 @@ def _short(text: str) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-_READERS: tuple[tuple[str, str, Callable[[Any], Lazy]], ...] = (
-    ("polars", "LazyFrame", _polars),
-    *(("dask.dataframe", name, _dask_frame) for name in ("DataFrame", "Series", "Index")),
-    ("dask.array", "Array", _dask_array),
-    ("dask.bag", "Bag", _dask_bag),
-    ("dask.delayed", "Delayed", _delayed),
-    ("pyspark.sql", "DataFrame", _spark),
-    ("pyspark.sql.classic.dataframe", "DataFrame", _spark),
-    ("pyspark.sql.connect.dataframe", "DataFrame", _spark),
-    ("duckdb", "DuckDBPyRelation", _duckdb),
-    ("ibis", "Table", _ibis),
-    *(
-        ("pyarrow.dataset", name, _arrow_dataset)
-        for name in ("FileSystemDataset", "InMemoryDataset", "UnionDataset")
+# By the name of the class, since a listing asks of every variable: where it is, and who reads it.
+_READERS: dict[str, tuple[tuple[str, Callable[[Any], Lazy]], ...]] = {
+    "LazyFrame": (("polars", _polars),),
+    "DataFrame": (
+        ("dask.dataframe", _dask_frame),
+        ("pyspark.sql", _spark),
+        ("pyspark.sql.classic.dataframe", _spark),
+        ("pyspark.sql.connect.dataframe", _spark),
     ),
-)
+    "Series": (("dask.dataframe", _dask_frame),),
+    "Index": (("dask.dataframe", _dask_frame),),
+    "Array": (("dask.array", _dask_array),),
+    "Bag": (("dask.bag", _dask_bag),),
+    "Delayed": (("dask.delayed", _delayed),),
+    "DuckDBPyRelation": (("duckdb", _duckdb),),
+    "Table": (("ibis", _ibis),),
+    "CachedTable": (("ibis.expr.types.relations", _ibis),),
+    "Join": (("ibis.expr.types.joins", _ibis),),
+    "FileSystemDataset": (("pyarrow.dataset", _arrow_dataset),),
+    "InMemoryDataset": (("pyarrow.dataset", _arrow_dataset),),
+    "UnionDataset": (("pyarrow.dataset", _arrow_dataset),),
+}

@@ -20,7 +20,7 @@ from ..describe import (
     missing_marks,
     number,
 )
-from .base import TOP, Facts, Frame, cell, extreme
+from .base import ADDED_UP, TOP, Facts, Frame, cell, extreme
 from .of_arrow import arrow_type, is_arrow
 
 # Columns from which on rows are not compared as wholes, and labels that are read for a start.
@@ -98,6 +98,8 @@ class PandasFrame(Frame):
         )
 
     def octets(self) -> int:
+        if len(self._arrays) > ADDED_UP:
+            return 0
         return sum(int(array.nbytes) for array in self._arrays if _is_ours(array))
 
     def duplicates(self) -> int | None:
