@@ -32,6 +32,7 @@ STOREYS = (
     {"core.agent", "core.questions"},
     {"views"},
     {"kernel"},
+    {"__main__"},
 )
 # Imports of our own inside functions, each with its reason.
 LAZY = {
@@ -47,6 +48,7 @@ HEAVY = {
     "genai_prices": "core.models.prices",
     "keyring": "core.settings.keys",
     "nbformat": "kernel.valid_notebook",
+    "nbclient": "kernel.check.run",
     "ipywidgets": "kernel.cell_widget",
     "anywidget": "kernel.cell_widget",
 }

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from ..core.errors import EndpointError, NotConfigured
+from ..core.errors import EndpointError, NotConfigured, UsageError
 from ..core.events import Answer, Question
 from ..core.models.base import ModelClient
 from ..core.models.clients import client_for
@@ -21,6 +21,7 @@ from ..core.settings.keys import Keys
 from ..core.workspace.clock import Clock
 from ..core.workspace.folders import Folders
 from ..core.workspace.processes import Processes
+from .rerun import NEVER, NOT_CALLED
 
 NOT_CONFIGURED = (
     "No model is connected. Start a model server on this machine (Ollama, LM Studio, llama.cpp), "
@@ -54,7 +55,10 @@ class Models:
         self.local = LocalServer(self.folders.data, processes, self.clock)
 
     async def client(self, loaded: Loaded, tell: Tell, ask: Ask) -> ModelClient:
-        """Raises `NotConfigured` with the ways to connect a model, or an `EndpointError`."""
+        """Raises `NotConfigured` with the ways to connect a model, or an `EndpointError`; in a
+        check, `UsageError`."""
+        if self.environ.get("SHIRO_LIVE") == NEVER:
+            raise UsageError(NOT_CALLED)
         settings = loaded.settings
         name = settings.model
         if name.startswith(PREFIX):

@@ -30,7 +30,7 @@ from .memory_magics import MemoryMagics
 from .owner import CURRENT, Errand, Owner, show_recorded, view_for
 from .panel import Panel
 from .reply import Reply
-from .rerun import Answers, Cell, Recorded, Runs, cell_of
+from .rerun import Answers, Cell, Recorded, Runs, cell_of, is_live
 from .said import say
 from .services import Services
 
@@ -203,7 +203,7 @@ class Host:
         loaded = self.services.settings(**flags)
         cell = cell_of(compat.request_header(self.shell), compat.cell_id(self.shell), time.time())
         key = self.runs.key(repr((prompt, line.model, line.mode, line.think)), cell)
-        live = line.live or self.services.environ.get("SHIRO_LIVE", "") not in ("", "0")
+        live = is_live(self.services.environ, line.live)
         found = None if live or not prompt else self.runs.recorded(key, cell, person=person)
         if found and (not person or (yield from self._choice(found, cell)) == "show"):
             note = f"(recorded {found.when}; --live asks the model again)"

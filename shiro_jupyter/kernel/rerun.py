@@ -13,13 +13,14 @@ The rule:
   one of the project where the notebook has none of its own; without any the run stops with a
   sentence. The model is called only when told: `--live`, or `SHIRO_LIVE=1`, which also spare the
   question to a person.
+- **In a check** (`SHIRO_LIVE=never`) the model is not called, whatever a cell asks for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -33,10 +34,18 @@ from ..core.workspace.project import Project
 SAME_RUN = 0.5  # seconds
 KEPT = 500  # answers a project
 Choice = Literal["run", "show"]
+NEVER = "never"  # of the variable SHIRO_LIVE
 NO_RECORD = (
     "No answer is recorded for this prompt, and a run without a person does not call the model: "
     "run the cell by hand once, or allow it with --live or SHIRO_LIVE=1."
 )
+NOT_CALLED = "A check calls no model: run this cell by hand, or the check with --live."
+
+
+def is_live(environ: Mapping[str, str], asked: bool) -> bool:
+    """Whether the model is to be called though an answer is recorded; `asked`: by a flag."""
+    said = environ.get("SHIRO_LIVE", "")
+    return said != NEVER and (asked or said not in ("", "0"))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shiro_jupyter.core.errors import EndpointUnreachable, NotConfigured
+from shiro_jupyter.core.errors import EndpointUnreachable, NotConfigured, UsageError
 from shiro_jupyter.core.events import Answer, Question
 from shiro_jupyter.core.models.base import ModelClient
 from shiro_jupyter.core.models.discovery import Found, Served
@@ -112,6 +112,15 @@ def test_where_nobody_can_agree_the_server_is_named_and_not_used(tmp_path: Path)
     assert "nobody is here" in told and "llama3" in told and "http://127.0.0.1:11434/v1" in told
     kernel.answer = "llama3 at http://127.0.0.1:11434/v1"
     assert kernel.client().profile.model == "llama3"  # somebody is, later
+
+
+def test_a_check_gets_no_client_whatever_is_set(tmp_path: Path) -> None:
+    kernel = Kernel(tmp_path, FOUND)
+    kernel.models.environ = {"SHIRO_LIVE": "never"}
+    for environ in ({}, {"SHIRO_MODEL": "scripted:hello"}, {"SHIRO_BASE_URL": FOUND[0].base_url}):
+        with pytest.raises(UsageError, match="A check calls no model"):
+            kernel.client(**environ)
+    assert kernel.looked == 0
 
 
 def test_an_endpoint_that_is_set_is_not_looked_for(tmp_path: Path) -> None:

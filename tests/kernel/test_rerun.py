@@ -19,7 +19,7 @@ from nbclient.exceptions import CellExecutionError
 from shiro_jupyter.core.errors import UsageError
 from shiro_jupyter.core.policy.redactor import Redactor
 from shiro_jupyter.core.workspace.project import Project
-from shiro_jupyter.kernel.rerun import KEPT, Answers, Cell, Recorded, Runs, cell_of
+from shiro_jupyter.kernel.rerun import KEPT, Answers, Cell, Recorded, Runs, cell_of, is_live
 from tests.support.kernels import ROOT, Kernel, running_kernel
 from tests.support.scripts import script
 
@@ -98,6 +98,24 @@ def test_without_a_person_the_notebooks_own_answer_comes_first(tmp_path: Path, t
 def test_without_a_person_nothing_recorded_is_said(runs: Runs) -> None:
     with pytest.raises(UsageError, match="SHIRO_LIVE=1"):
         runs.recorded("key", cell("one", 1, 1), person=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "live"),
+    [
+        ("", False, False),
+        ("", True, True),
+        ("0", False, False),
+        ("1", False, True),
+        ("never", False, False),
+        ("never", True, False),
+    ],
+)
+def test_what_calls_the_model_though_an_answer_is_recorded(
+    said: str, asked: bool, live: bool
+) -> None:
+    assert is_live({"SHIRO_LIVE": said}, asked) is live
+    assert is_live({}, asked) is asked
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])

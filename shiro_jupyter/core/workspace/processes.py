@@ -274,15 +274,28 @@ class Processes:
 
     def child_environment(self) -> dict[str, str]:
         """What a child gets: ours, without our keys, nothing that asks, our own bin first."""
-        dropped = (*KEYS, *COLOURS, *self.hidden)
-        kept = {
+        kept = self._seen_by_children(but=COLOURS)
+        path = kept.get("PATH", os.defpath)
+        return kept | SWITCHES | {"PATH": f"{self.bin}{os.pathsep}{path}"}
+
+    def marked_environment(self) -> tuple[dict[str, str], str]:
+        """For a kernel that others start: ours as it is, but for what no child gets to see, and
+        the mark in it by which `end_marked` and `end_all` find its tree."""
+        mark = self._next_mark()
+        return self._seen_by_children() | {MARK: mark}, mark
+
+    def end_marked(self, mark: str) -> None:
+        """End all that carries a mark, with its trees, within a second. Blocks."""
+        end_trees([], lambda each: each == mark)
+
+    def _seen_by_children(self, but: Collection[str] = ()) -> dict[str, str]:
+        dropped = (*KEYS, *but, *self.hidden)
+        return {
             name: value
             for name, value in self.environment.items()
             if not any(fnmatchcase(name, each) for each in dropped)
             and not any(secret in value for secret in self.secrets)
         }
-        path = kept.get("PATH", os.defpath)
-        return kept | SWITCHES | {"PATH": f"{self.bin}{os.pathsep}{path}"}
 
     async def _ended(self, child: Child, done: asyncio.Event) -> None:
         await in_thread(self.end, child)

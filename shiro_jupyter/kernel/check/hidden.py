@@ -1,0 +1,93 @@
+"""What the live kernel has and a fresh run would not, and in what order cells were run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from .cells import CodeCell
+from .source import bound_in, read
+
+AGENT = "code that the agent ran and that is in no cell"
+UNKNOWN = "nothing that is in the notebook"
+
+
+@dataclass(frozen=True)
+class Live:
+    """The kernel of the notebook: its names, the sources that it ran as `In`, and the names that
+    code of the agent bound which was not kept as a cell."""
+
+    names: Collection[str]
+    history: Sequence[str] = ()
+    unkept: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A name of the live kernel alone, and where it came from."""
+
+    name: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """Cells by their counts: those that ran after one that stands below them, those that never
+    ran though others did, and how many runs are of no cell as it stands."""
+
+    late: tuple[tuple[CodeCell, CodeCell], ...] = ()
+    never: tuple[CodeCell, ...] = ()
+    gone: int = 0
+
+
+def hidden(live: Live, fresh: Collection[str], cells: Sequence[CodeCell]) -> list[Hidden]:
+    """`cells` are those that did not run, which would bind what they name."""
+    bound = set(fresh).union(*(names_bound(cell.source) for cell in cells))
+    left = sorted(name for name in live.names if name not in bound and not name.startswith("_"))
+    by_history = dict[str, int]()
+    for at, source in enumerate(live.history):
+        if left and source:
+            by_history |= dict.fromkeys(names_bound(source) & set(left), at)
+    return [Hidden(name, _origin(name, live.unkept, by_history)) for name in left]
+
+
+def _origin(name: str, unkept: Collection[str], by_history: Mapping[str, int]) -> str:
+    if name in by_history:
+        return f"[{by_history[name]}], a cell that is gone or was changed"
+    return AGENT if name in unkept else UNKNOWN
+
+
+def order(cells: Sequence[CodeCell]) -> Order:
+    """By the counts that the cells show."""
+    written = [cell for cell in cells if cell.source.strip()]
+    counted = [cell for cell in written if cell.count is not None]
+    late, highest = list[tuple[CodeCell, CodeCell]](), None
+    for cell in counted:
+        if highest is not None and _count(cell) < _count(highest):
+            late.append((cell, highest))
+        else:
+            highest = cell
+    counts = {_count(cell) for cell in counted}
+    return Order(
+        tuple(late),
+        tuple(cell for cell in written if cell.count is None) if counted else (),
+        max(counts) - min(counts) + 1 - len(counts) if counts else 0,
+    )
+
+
+def _count(cell: CodeCell) -> int:
+    assert cell.count is not None
+    return cell.count
+
+
+def names_bound(source: str) -> set[str]:
+    """What a cell may bind in the notebook."""
+    tree = read(source).tree
+    return set(bound_in(tree)) if tree else set()
+
+
+def of_shell(namespace: Mapping[str, object], hides: Callable[[str], bool]) -> Live:
+    """The names that a person made, and the sources of all cells that were run."""
+    ran = namespace.get("In")
+    history = [each for each in ran if isinstance(each, str)] if isinstance(ran, list) else []
+    return Live([name for name in list(namespace) if not hides(name)], history)
