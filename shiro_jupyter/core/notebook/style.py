@@ -13,8 +13,8 @@ from .scan import Member, Object, blank
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _ITEM = re.compile(r"[ \t]*,[ \t]*")
 _KEY = re.compile(r"[ \t]*:[ \t]*")
-# A character that is written as an escape and need not be.
-_ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
+# A backslash, or a character that is written as an escape and need not be.
+_ESCAPED = re.compile(r"\\(?:\\|u(?!00[0-7])[0-9a-fA-F]{4})")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -71,7 +71,7 @@ def style_of(text: str, item: Object) -> Style:
         inner=inner,
         item=_item(text, first, others, one_line=not ends),
         key=_matched(_KEY, text[first.key_end : first.start], ": "),
-        ascii=text.isascii() and bool(_ESCAPED.search(text)),
+        ascii=_is_ascii(text),
     )
 
 
@@ -82,6 +82,13 @@ def cell_style(text: str, root: Object) -> Style:
         return style
     outer = style.inner + style.unit
     return replace(style, outer=outer, inner=outer + style.unit)
+
+
+def _is_ascii(text: str) -> bool:
+    """Whether characters that are not ASCII are written as escapes; not where there are none."""
+    if not text.isascii() or "\\u" not in text:
+        return False
+    return any(found[0] != r"\\" for found in _ESCAPED.finditer(text))
 
 
 def is_one_line(text: str) -> bool:

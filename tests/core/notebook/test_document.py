@@ -93,7 +93,9 @@ def test_a_file_is_read_as_json_has_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(BROKEN))
 def test_a_file_of_an_older_format_is_refused(name: str) -> None:
-    with pytest.raises(BrokenNotebook, match=r"in nbformat [23], .* converts it\.$|say its nbformat"):
+    with pytest.raises(
+        BrokenNotebook, match=r"in nbformat [23], .* converts it\.$|say its nbformat"
+    ):
         NotebookText.parse(FILES[name])
 
 

@@ -1,0 +1,74 @@
+"""Whether a notebook is valid; and that what was valid is so after any edit."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import nbformat
+import pytest
+
+from shiro_jupyter.core.notebook.document import NotebookText
+from shiro_jupyter.kernel.valid_notebook import problem
+from tests.support import notebooks
+from tests.support.notebooks import FAILED, STREAM, cell, display, notebook, stored
+
+FILES = notebooks.own() | notebooks.public()
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_what_is_valid_by_nbformat_is_valid_here_and_after_any_edit(name: str) -> None:
+    data = FILES[name]
+    valid = _valid_by_nbformat(data)
+    assert valid == (not problem(data))
+    assert valid or "/" in name  # our own are
+    if not valid:
+        return
+    read = NotebookText.parse(data)
+    for kind in ("code", "markdown", "raw"):
+        more, added = read.insert("é = 1\n\n", type=kind, metadata={"shiro": {"turn": 1}})
+        edits = [more, more.move(added, after=None), more.replace(added, "x")]
+        if kind == "code":
+            outputs = [STREAM, FAILED, display(text_plain="a\nb", image_png="AA")]
+            edits.append(more.with_outputs(added, outputs, 3))
+        for old in read.cells[:1]:
+            ref = old.id or "1"
+            edits += [read.insert("x", type=kind, before=ref)[0], read.replace(ref, "")]
+            edits += [read.delete(ref)]
+        for edit in edits:
+            assert problem(edit.data) == ""
+            assert _valid_by_nbformat(edit.data)
+
+
+def _valid_by_nbformat(data: bytes) -> bool:
+    value = json.loads(data.decode("utf-8-sig"))
+    # Of an older format its own schema may hold; it cannot be edited here.
+    return value.get("nbformat") == 4 and nbformat.validator.isvalid(value)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"id": "ä b"}, "cell 2: id: 'ä b' does not match"),
+        ({"id": None}, "cell 2: id: None is not of type 'string'"),
+        ({"id": "a"}, "cells 1, 2: all have the id a"),
+        ({"source": 3}, "cell 2: source: 3 is not valid"),
+        ({"metadata": {"name": 3}}, "cell 2: metadata: name: 3 is not of type 'string'"),
+        ({"outputs": [{"output_type": "stream"}]}, "cell 2: outputs: 0: 'name' is a required"),
+        ({"foo": 1}, "cell 2: Additional properties are not allowed ('foo' was unexpected)"),
+        ({"cell_type": "odd"}, "cell 2: {'cell_type': 'odd', "),
+    ],
+)
+def test_the_first_reason_is_told_with_its_cell(change: dict[str, Any], reason: str) -> None:
+    bad = cell("x" * 9_000, "b") | change
+    told = problem(stored(notebook(cell("1", "a"), bad)))
+    assert told.startswith(reason) and len(told) < 700
+
+
+def test_a_missing_id_and_what_is_no_notebook_are_told_too() -> None:
+    assert problem(stored(notebook(cell("1")))) == "cell 1: 'id' is a required property"
+    assert problem(stored(notebook(cell("1"), minor=4))) == ""
+    assert problem(stored(notebook(minor=99))) == ""  # a later minor only adds
+    assert problem(stored(notebook(minor=-1))).startswith("No schema for validating v4.-1")
+    assert problem(b"{").startswith("The notebook is no JSON (line 1, column 2: ")
+    assert problem(stored(notebook()).replace(b"{}", b"3")) == "metadata: 3 is not of type 'object'"
