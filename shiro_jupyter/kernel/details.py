@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -47,14 +47,17 @@ def line_of(value: object, show_values: bool, seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Details:
-    """Tells of one variable at length; no values where `show_values` is false."""
+    """Tells of one variable at length; no values where `show_values` is false. `frame` and `lazy`
+    tell what of a table may be known."""
 
     show_values: bool
+    frame: Callable[[object], Frame | None] = frame_of
+    lazy: Callable[[object], Lazy | None] = lazy_of
 
     def of(self, name: str, value: Any) -> Iterator[str]:
-        if (frame := frame_of(value)) is not None:
+        if (frame := self.frame(value)) is not None:
             yield from self._table(name, frame)
-        elif (lazy := lazy_of(value)) is not None:
+        elif (lazy := self.lazy(value)) is not None:
             yield from _lazy(name, lazy)
         elif is_function(value) or is_class(value):
             yield f"{name}: class" if is_class(value) else f"{signature(name, value)}: function"
@@ -148,7 +151,7 @@ class Details:
 
     def _brief(self, value: object) -> str:
         try:
-            frame = frame_of(value)
+            frame = self.frame(value)
             text = frame.headline() if frame else line_of(value, self.show_values, 0)
         except TABLE_ERRORS:
             return f"{kind(value)}, which cannot be read now"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 import types
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.errors import ToolFailed
@@ -22,8 +21,9 @@ from .describe import (
     signature,
 )
 from .details import COLUMNS, Details, line_of
-from .frames import SLOW_ROWS, TABLE_ERRORS, Frame, Lazy, frame_of, is_frame, is_lazy, lazy_of
+from .frames import SLOW_ROWS, TABLE_ERRORS, Frame, Lazy, is_frame, is_lazy
 from .parts import copy_of, parsed, part_of
+from .privacy import Privacy, View
 
 # Characters of a listing, of one of its lines, and of one variable inspected.
 LISTING_LIMIT = 8_000
@@ -41,19 +41,21 @@ BRIEF_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Namespace:
-    """The variables of a shell. All methods are safe on any thread, while code runs too.
-
-    `show_values` is false in schema-only mode. `denied` are patterns of names never shown.
-    """
+    """The variables of a shell, as far as `privacy` lets the model know of them. All methods are
+    safe on any thread, while code runs too."""
 
     shell: Any
-    show_values: bool = True
-    denied: Collection[str] = ()
+    privacy: Privacy = field(default_factory=Privacy)
 
     # -- all of them -----------------------------------------------------------------------
 
     def variables(self) -> dict[str, object]:
-        """A copy of what the person has defined, in the order they did."""
+        """A copy of what the person has defined, in the order they did, without what is private."""
+        every = self._every()
+        hidden = self.privacy.hidden(every)
+        return {name: value for name, value in every.items() if name not in hidden}
+
+    def _every(self) -> dict[str, object]:
         hidden = self.shell.user_ns_hidden
         return {
             name: value
@@ -62,8 +64,16 @@ class Namespace:
             and name.isidentifier()
             and not name.startswith("_")
             and not (name in hidden and hidden[name] is value)
-            and not any(fnmatchcase(name, pattern) for pattern in self.denied)
         }
+
+    def view(self, name: str) -> View:
+        """What may be told of one of the variables."""
+        return self.privacy.view(name, closed=name in self.privacy.closed(self._every()))
+
+    def schema(self, name: str, value: object) -> str:
+        """One line of any value, and nothing of what it holds."""
+        view = self.privacy.view(name, closed=True)
+        return self._line(view, value, time.monotonic() + BRIEF_SECONDS, LINE_LIMIT)
 
     def brief(self) -> str:
         """The listing cut short, for every request; empty where there are no variables."""
@@ -78,6 +88,7 @@ class Namespace:
         found = {n: v for n, v in self.variables().items() if match.lower() in n.lower()}
         if not found:
             return f"No variable's name holds {match!r}." if match else "No variables yet."
+        closed = self.privacy.closed(self._every())
         groups: dict[str, list[str]] = {"functions": [], "classes": [], "modules": []}
         tables: list[str] = []
         others: list[str] = []
@@ -87,7 +98,7 @@ class Namespace:
             elif is_class(value):
                 groups["classes"].append(name)
             elif is_function(value):
-                groups["functions"].append(signature(name, value))
+                groups["functions"].append(name if name in closed else signature(name, value))
             elif is_frame(value) or is_lazy(value):
                 tables.append(name)
             else:
@@ -99,13 +110,14 @@ class Namespace:
         ]
         room = limit - sum(len(line) + 1 for line in last) - 30  # the head
         longest = min(LINE_LIMIT, max(SHORTEST, room // max(1, len(tables))))
-        lines = self._lines([*tables, *others], found, room, longest, counting)
+        views = [self.privacy.view(name, closed=name in closed) for name in (*tables, *others)]
+        lines = self._lines(views, found, room, longest, counting)
         head = count(len(tables) + len(others), "variable") + ":"
         return "\n".join([head, *lines, *last] if lines else last)
 
     def _lines(
         self,
-        names: list[str],
+        views: list[View],
         found: dict[str, object],
         room: int,
         longest: int,
@@ -115,8 +127,8 @@ class Namespace:
         lines: list[str] = []
         deadline = time.monotonic() + counting
         used = 0
-        for name in names:
-            line = self._line(name, found[name], deadline, longest)
+        for view in views:
+            line = self._line(view, found[view.name], deadline, longest)
             if used + len(line) + 1 > room:
                 break
             used += len(line) + 1
@@ -125,19 +137,21 @@ class Namespace:
             return lines
         while lines and used > room - room // 4:
             used -= len(lines.pop()) + 1
-        return [*lines, _names_only(names[len(lines) :], room - used)]
+        left = [view.name for view in views[len(lines) :]]
+        return [*lines, _names_only(left, room - used)]
 
-    def _line(self, name: str, value: object, deadline: float, longest: int) -> str:
+    def _line(self, view: View, value: object, deadline: float, longest: int) -> str:
+        name = view.name
         try:
-            if (frame := frame_of(value)) is not None:
-                return _columns(name, frame, deadline, longest)
-            if (lazy := lazy_of(value)) is not None and lazy.columns:
-                return _lazy_columns(name, lazy, longest)
+            if (frame := view.frame(value)) is not None:
+                return view.told(_columns(name, frame, deadline, longest))
+            if (lazy := view.lazy(value)) is not None and lazy.columns:
+                return view.told(_lazy_columns(name, lazy, longest))
             left = deadline - time.monotonic()
-            text = f"{name}: {line_of(value, self.show_values, min(WORDS_SECONDS, left))}"
+            text = f"{name}: {line_of(value, not view.closed, min(WORDS_SECONDS, left))}"
         except TABLE_ERRORS:
             text = f"{name}: {kind(value)}, which cannot be read now"
-        return _cut(text, 300)
+        return view.told(_cut(text, 300))
 
     # -- one of them -----------------------------------------------------------------------
 
@@ -150,12 +164,14 @@ class Namespace:
         variables = self.variables()
         if named.root not in variables:
             raise ToolFailed(no_such(named.root, list(variables)))
-        value = variables[named.root]
+        value, view = variables[named.root], self.view(named.root)
         try:
             for step in named.steps:
+                view.check(value, step)
                 value = part_of(value, step, expression)
-            details = Details(self.show_values).of(expression.strip(), value)
-            return bounded("\n".join(details), INSPECT_LIMIT)
+            details = Details(not view.closed, view.frame, view.lazy)
+            text = "\n".join(details.of(expression.strip(), value))
+            return bounded(view.told(text), INSPECT_LIMIT)
         except TABLE_ERRORS as error:
             raise ToolFailed(
                 f"{_cut(expression, 200)} could not be read ({type(error).__name__}); it may be "

@@ -52,6 +52,7 @@ from .owner import CURRENT, Errand, Owner
 from .pages import Pages
 from .person import WAITS, Person
 from .pictures import Pictures
+from .privacy import Privacy
 from .references import References
 from .session_memory import SessionMemory
 from .tools import kernel_tools, with_unknown_rules
@@ -88,6 +89,7 @@ class Services:
         )
         watched = self.undo.names.watched
         self.live = LiveKernel(shell, self.main, self.pictures, self.redactor, watched)
+        self.privacy = Privacy(shell)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
         self._turns: list[Owner] = []  # the running one and those behind it
@@ -162,7 +164,8 @@ class Services:
         return tools_for(loaded.settings.tool_sets, (*memory, *kernel))
 
     def namespace(self, loaded: Loaded) -> Namespace:
-        return Namespace(self.shell, show_values=not loaded.settings.schema_only)
+        self.privacy.private = loaded.settings.kept_private
+        return Namespace(self.shell, self.privacy)
 
     def prompt_of_error(self, words: str = "") -> str:
         """The prompt for the last error of a cell, empty where none has failed."""

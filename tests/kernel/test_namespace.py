@@ -21,7 +21,9 @@ import polars as pl
 import pytest
 
 from shiro_jupyter.core.errors import ToolFailed
+from shiro_jupyter.core.policy.private import Private
 from shiro_jupyter.kernel.namespace import LISTING_LIMIT, Namespace
+from shiro_jupyter.kernel.privacy import Privacy
 
 RAN: list[str] = []
 
@@ -30,8 +32,19 @@ def namespace(hidden: dict[str, object] | None = None, **names: object) -> Names
     return Namespace(types.SimpleNamespace(user_ns=names, user_ns_hidden=hidden or {}))
 
 
+def namespace_of(private: Private, **names: object) -> Namespace:
+    """Of variables that cells of the person's own made."""
+    cells = [f"{name} = made()" for name in names]
+    shell = types.SimpleNamespace(
+        user_ns=names,
+        user_ns_hidden={},
+        history_manager=types.SimpleNamespace(input_hist_parsed=["", *cells]),
+    )
+    return Namespace(shell, Privacy(shell, private))
+
+
 def without_values(**names: object) -> Namespace:
-    return Namespace(namespace(**names).shell, show_values=False)
+    return namespace_of(Private(schema_only=True), **names)
 
 
 def orders() -> pd.DataFrame:
@@ -313,7 +326,7 @@ def test_private_hidden_and_denied_names_are_left_out() -> None:
     assert space.listing() == "1 variable:\nopen: int = 3"
     # A name of IPython's that the person has given another meaning is theirs.
     assert "exit: int = 1" in namespace({"exit": exit}, exit=1).listing()
-    denied = Namespace(namespace(api_key=secret, n=1).shell, denied=("*_key",))
+    denied = namespace_of(Private(("*_key",)), api_key=secret, n=1)
     assert denied.listing() == "1 variable:\nn: int = 1"
     with pytest.raises(ToolFailed, match=r"No variable 'api_key'; there are n\."):
         denied.inspect("api_key")

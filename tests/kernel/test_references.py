@@ -19,6 +19,7 @@ from shiro_jupyter.core.workspace.project import Project
 from shiro_jupyter.kernel import references as module
 from shiro_jupyter.kernel.document import LiveDocument
 from shiro_jupyter.kernel.namespace import Namespace
+from shiro_jupyter.kernel.privacy import Privacy
 from shiro_jupyter.kernel.references import BUDGET, CUT, References, references, told
 
 CELLS = [
@@ -47,7 +48,7 @@ class Place:
         found = References(
             lambda: Project(self.root, notebook=self.notebook, ignore=self.ignore),
             lambda name: self.gate.lets_read((), name),
-            lambda: Namespace(shell, show_values=not self.private.schema_only),
+            lambda: Namespace(shell, Privacy(shell, self.private)),
             lambda: self.private,
             LiveDocument(self._page, lambda: False),
             lambda: self.ran,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from .names import named
@@ -99,8 +100,13 @@ def withheld_file(name: str) -> str:
     )
 
 
+@lru_cache(maxsize=1_000)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern.casefold()))
+
+
 def _fits(name: str, pattern: str) -> bool:
-    return fnmatchcase(name.casefold(), pattern.casefold())
+    return _compiled(pattern).match(name.casefold()) is not None
 
 
 def _fits_column(column: str, pattern: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..describe import class_name, library, mro_of
 from .base import CELL_LIMIT, SLOW_ROWS, TABLE_ERRORS, Facts, Frame, cell
+from .closed import Closed, without_categories
 from .lazy import Lazy, is_lazy, lazy_column, lazy_of
 from .of_arrow import ArrowBatch, ArrowTable
 from .of_pandas import PandasFrame, PandasSeries
@@ -18,6 +19,7 @@ __all__ = [
     "CELL_LIMIT",
     "SLOW_ROWS",
     "TABLE_ERRORS",
+    "Closed",
     "Facts",
     "Frame",
     "Lazy",
@@ -27,6 +29,7 @@ __all__ = [
     "is_lazy",
     "lazy_column",
     "lazy_of",
+    "without_categories",
 ]
 
 # By the name of the class, since a listing asks of every variable.
