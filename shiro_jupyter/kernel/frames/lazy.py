@@ -142,12 +142,11 @@ def _polars(value: Any) -> Lazy:
 
 
 def _duckdb(value: Any) -> Lazy:
-    return Lazy(
-        "duckdb.Relation",
-        (),
-        [(name, _short(str(kind))) for name, kind in zip(value.columns, value.types, strict=True)],
-        ".df()",
-    )
+    """Since duckdb 2 `columns` may bind the query again, on a connection that may be busy."""
+    stored = type.__dict__["__dict__"].__get__(type(value)).get("_schema")
+    schema = (value.columns, value.types) if stored is None else stored.__get__(value)
+    columns = schema and [(n, _short(str(kind))) for n, kind in zip(*schema, strict=True)]
+    return Lazy("duckdb.Relation", (), columns, ".df()")
 
 
 def _ibis(value: Any) -> Lazy:

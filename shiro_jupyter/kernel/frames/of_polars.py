@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from ..describe import class_name, comes_from, number
+from ..describe import class_name, comes_from, derives, number
 from .base import TOP, Facts, Frame, cell, extreme
 
 
@@ -29,8 +29,8 @@ class PolarsFrame(Frame):
 
     def dtype(self, index: int) -> str:
         dtype = self._dtypes[index]
-        cls = dtype if isinstance(dtype, type) else type(dtype)
-        return str(dtype) if comes_from(cls, "polars") else class_name(cls)
+        text = str(dtype) if _is_polars(dtype) else class_name(_class_of(dtype))
+        return text if len(text) <= 80 else text[:79] + "…"
 
     def stored_missing(self, index: int) -> int | None:
         return int(self.select(index).null_count())
@@ -68,3 +68,17 @@ class PolarsSeries(PolarsFrame):
 
     def __init__(self, data: Any) -> None:
         super().__init__(data.to_frame())
+
+
+def _class_of(dtype: Any) -> type:
+    """polars takes a type's class for the type where it has no parameters."""
+    return dtype if derives(dtype, type) else type(dtype)
+
+
+def _is_polars(dtype: Any) -> bool:
+    """Whether it is polars' own, all through: an extension is a class of somebody else's."""
+    if not comes_from(_class_of(dtype), "polars"):
+        return False
+    inner = getattr(dtype, "inner", None)
+    parts = [field.dtype for field in getattr(dtype, "fields", ())]
+    return all(map(_is_polars, parts if inner is None else [inner]))
