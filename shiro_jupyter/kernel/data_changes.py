@@ -90,7 +90,8 @@ def told(changes: Iterable[Change]) -> str:
     found = sorted(
         (each for each in changes if not each.name.startswith("_")), key=lambda each: each.name
     )
-    parts, plain = [], []
+    parts: list[str] = []
+    plain: list[Change] = []
     for each in found:
         if each.kind in ("bound", "filled"):
             said = _difference(each)
@@ -122,7 +123,7 @@ def _difference(change: Change) -> str:
         return f"{before.kind} → {after.kind}{size}"
     if before.shape != after.shape:
         return f"{before} → {after}"
-    parts = []
+    parts: list[str] = []
     if before.rows is not None and before.rows != after.rows:
         parts.append(f"{before.rows:,} → {after.long}")
     return ", ".join([*parts, *_columns(before, after)])

@@ -112,6 +112,7 @@ class LiveDocument:
         self, ask: Ask, held: Callable[[], bool], there: Callable[[], bool] = lambda: True
     ) -> None:
         self._page, self._held, self._there = ask, held, there
+        self.wrote: Callable[[str], object] = lambda source: None  # told each source of a cell
 
     @property
     def there(self) -> bool:
@@ -152,7 +153,9 @@ class LiveDocument:
         outputs and execution count that it had before it was deleted."""
         place = {"before": before} if before is not None else {"after": after}
         args = {**place, "type": type, "source": source, "metadata": metadata or {}, **(had or {})}
-        return (await self._ask(_Inserted, "insert", args)).id
+        made = (await self._ask(_Inserted, "insert", args)).id
+        self.wrote(source)
+        return made
 
     async def replace(
         self, cell: str, source: str, *, was: str, mark: Mapping[str, Any] | None = None
@@ -163,6 +166,7 @@ class LiveDocument:
         """
         args = {"id": cell, "source": source, "was": was, "mark": mark}
         await self._ask(_Done, "replace", args)
+        self.wrote(source)
 
     async def delete(self, cell: str, *, was: str) -> dict[str, Any]:
         """Nothing is done, and the error holds the source as it is, where that is not `was`.

@@ -17,6 +17,7 @@ from ..views.visible import visible
 from . import commands, compat
 from . import context_commands as context_commands  # registers its commands
 from . import cost_commands as cost_commands  # registers its commands
+from . import keep_commands as keep_commands  # registers its commands
 from . import memory_commands as memory_commands  # registers its commands
 from . import progress_commands as progress_commands  # registers its commands
 from . import queue_commands as queue_commands  # registers its commands

@@ -14,12 +14,15 @@ from typing import Any, Protocol
 
 from ..core.errors import ToolFailed
 from .contents import size_of
+from .describe import count
 from .document import Cell
 from .names_undo import Touched, Turn
 
 PIECES = 300  # of code, the newest
 SMALL = 10_000  # bytes of what is kept alive to know it again
 WRITTEN = 300  # sources of cells
+BELOW, END = "below the cell that asked", "at the end of the notebook"
+OFFERED = "The code is offered as the next cell: run it there, or take it away."
 _GONE: Any = object()
 
 
@@ -54,12 +57,14 @@ class _Same:
 
 @dataclass(frozen=True)
 class Piece:
-    """Code that ran well and changed names. `cell` is the one that asked, "" where none did."""
+    """Code that changed names. `cell` is the one that asked, "" where none did; code that failed
+    is not `ok`, and not kept, though what it bound before that is there."""
 
     turn: Turn
     cell: str
     code: str
     left: dict[str, _Same]
+    ok: bool = True
 
     def names(self, namespace: dict[str, Any]) -> list[str]:
         """Those that are bound still to what it left."""
@@ -93,12 +98,12 @@ class KeptCode:
 
     # -- while turns run -------------------------------------------------------------------
 
-    def ran(self, cell: str, code: str, touched: Touched) -> None:
-        """Code of a turn ran well, asked for in that cell. On main."""
+    def ran(self, cell: str, code: str, touched: Touched, ok: bool) -> None:
+        """Code of a turn ran, asked for in that cell. On main."""
         if touched.turn and touched.names:
             now = self._namespace
             left = {name: _Same(now[name]) for name in touched.names if name in now}
-            self._pieces.append(Piece(touched.turn, cell, code, left))
+            self._pieces.append(Piece(touched.turn, cell, code, left, ok))
 
     def written(self, source: str) -> None:
         """A cell was given this source."""
@@ -112,8 +117,8 @@ class KeptCode:
     # -- what there is to keep -------------------------------------------------------------
 
     def names(self, turn: Turn) -> tuple[str, ...]:
-        """Names that the turn's code binds still, as far as is known without asking a page."""
-        found = [each for each in self._live(self._known()) if each.turn == turn]
+        """Names that there is code of the turn to keep for, as far as is known without a page."""
+        found = [each for each in self._live(self._known(), ok=True) if each.turn == turn]
         return tuple(dict.fromkeys(each.name for each in found))
 
     async def unkept(self) -> tuple[Unkept, ...]:
@@ -123,21 +128,22 @@ class KeptCode:
     async def turns(self, session: str) -> dict[int, list[Piece]]:
         """The pieces to keep of each turn in which something is bound still, oldest first."""
         sources = await self._sources()
-        bound = {each.turn for each in self._live(sources)}
+        bound = {each.turn for each in self._live(sources, ok=True)}
         found: dict[int, list[Piece]] = {}
         for piece in list(self._pieces):
-            if piece.turn in bound and piece.turn[0] == session and not _holds(sources, piece.code):
+            wanted = piece.ok and piece.turn in bound and piece.turn[0] == session
+            if wanted and not _holds(sources, piece.code):
                 found.setdefault(piece.turn[1], []).append(piece)
         return found
 
-    def _live(self, sources: Sequence[str]) -> list[Unkept]:
+    def _live(self, sources: Sequence[str], *, ok: bool = False) -> list[Unkept]:
+        """`ok`: only by code that ran well."""
         newest: dict[str, Unkept] = {}
         for piece in list(self._pieces):
-            held = _holds(sources, piece.code)
-            for name in piece.names(self._namespace):
-                if not held and not name.startswith("_"):
-                    newest[name] = Unkept(name, piece.turn, piece.code)
-        return list(newest.values())
+            names = piece.names(self._namespace)
+            if names and (piece.ok or not ok) and not _holds(sources, piece.code):
+                newest |= {name: Unkept(name, piece.turn, piece.code) for name in names}
+        return [each for each in newest.values() if not each.name.startswith("_")]
 
     async def _sources(self) -> list[str]:
         try:
@@ -153,24 +159,19 @@ class KeptCode:
     async def keep(self, pieces: Sequence[Piece], *, offers: bool) -> str:
         """Put them into cells; what to say of that. Raises `ToolFailed` where no page shows the
         notebook, unless `offers`: then all are offered as one next cell."""
-        left, places = deque(pieces), set[bool]()
+        left, places = deque(pieces), dict[str, None]()
         try:
-            async for below in self._inserted(left):
-                places.add(below)
+            async for place in self._inserted(left):
+                places[place] = None
         except ToolFailed:
             if not offers:
                 raise
             await self._offer("\n\n".join(piece.code.strip("\n") for piece in left))
-            return "The code is offered as the next cell: run it there, or delete it."
-        cells = "cell" if len(pieces) == 1 else "cells"
-        where = {
-            (True,): "below the cell that asked",
-            (False,): "at the end of the notebook",
-        }.get(tuple(places), "below the cells that asked, and at the end of the notebook")
-        return f"Put {len(pieces)} {cells} {where}."
+            return OFFERED
+        return f"Put {count(len(pieces), 'cell')} {' and '.join(places)}."
 
-    async def _inserted(self, left: deque[Piece]) -> AsyncIterator[bool]:
-        """Takes each off when it is in a cell; whether that stands below the one that asked."""
+    async def _inserted(self, left: deque[Piece]) -> AsyncIterator[str]:
+        """Takes each off when it is in a cell; answers where that stands."""
         places: dict[str, str | None] = {}
         cells = await self._notebook.read()
         while left:
@@ -181,7 +182,7 @@ class KeptCode:
             made = await self._notebook.insert(source, after=after, metadata={"shiro": mark})
             left.popleft()
             places[piece.cell] = made if after else None
-            yield after is not None
+            yield BELOW if after else END
 
 
 def _last_below(cells: Sequence[Cell], asked: str) -> str | None:

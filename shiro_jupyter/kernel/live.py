@@ -13,6 +13,7 @@ from ..core.policy.redactor import Redactor
 from . import compat
 from .hold import held
 from .main_thread import Job, MainThread
+from .names_undo import Touched
 from .owner import CURRENT
 from .pictures import Pictures
 from .run_code import CodeResult, run_on_main, run_on_main_sync
@@ -29,10 +30,20 @@ class LiveKernel:
     pictures: Pictures
     redactor: Redactor
     # What code runs inside, so that the names which it changes can be put back.
-    watched: Callable[[str], AbstractContextManager[None]] = lambda code: contextlib.nullcontext()
+    watched: Callable[[str], AbstractContextManager[Touched]] = lambda code: contextlib.nullcontext(
+        Touched()
+    )
+    # Told on main of code that is of no cell: which one asked, what it did, whether it ran well.
+    ran: Callable[[str, str, Touched, bool], None] = lambda cell, code, touched, ok: None
     _job: Job | None = None
 
-    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
+    async def run(
+        self,
+        code: str,
+        output: Callable[[str], None],
+        inside: Callable[[Any], AbstractContextManager[object]] = contextlib.nullcontext,
+    ) -> CodeResult:
+        """`inside` makes, on main and of the shell, what the code runs in."""
         owner = CURRENT.get()
         cleared = owner.cleared if owner else lambda: None
         nowhere = owner is not None and owner.cell is None
@@ -47,13 +58,23 @@ class LiveKernel:
 
         seen = shown, partial(self.redactor.stream, BATCH)
 
+        def done(result: CodeResult, touched: Touched) -> CodeResult:
+            if inside is contextlib.nullcontext:
+                cell = owner.cell if owner else None
+                self.ran(cell or "", code, touched, result.ok)
+            return result
+
         def run() -> CodeResult:
-            with held(), where(self.shell), watching:
-                return run_on_main_sync(self.shell, code, output, cleared, *seen)
+            with held(), where(self.shell), inside(self.shell):
+                with watching as touched:
+                    result = run_on_main_sync(self.shell, code, output, cleared, *seen)
+                return done(result, touched)
 
         async def awaited() -> CodeResult:
-            with held(), where(self.shell), watching:
-                return await run_on_main(self.shell, code, output, cleared, *seen)
+            with held(), where(self.shell), inside(self.shell):
+                with watching as touched:
+                    result = await run_on_main(self.shell, code, output, cleared, *seen)
+                return done(result, touched)
 
         if owner:
             owner.hide()
@@ -64,6 +85,11 @@ class LiveKernel:
         finally:
             if owner:
                 owner.show()
+
+    @property
+    def count(self) -> int | None:
+        """The number of the cell that runs, or that runs next."""
+        return getattr(self.shell, "execution_count", None)
 
     def interrupt(self) -> None:
         if self._job:

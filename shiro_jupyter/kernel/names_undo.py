@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .contents import HELD, Contents, contents, size_of
+from .data_changes import Change, Size, size_now, told
 
 TURNS = 20  # the newest, of which anything is held
 LARGE = f"what it was is not held: more than {HELD // 1_000_000} MB in all"
@@ -102,6 +103,7 @@ class _Bound:
     before: Any
     size: int  # bytes of what is held of that
     left: _Left
+    was: Size
     earlier: bool = False
 
 
@@ -112,6 +114,7 @@ class _Filled:
     name: str
     before: Contents | None
     left: _Left
+    was: Size
     earlier: bool = False
 
     @property
@@ -123,6 +126,7 @@ class _Filled:
 class _Changes:
     bound: dict[str, _Bound] = field(default_factory=dict)
     filled: dict[int, _Filled] = field(default_factory=dict)
+    told: str = ""  # all in all, in a line
 
     def limit(self, room: int) -> int:
         """Hold no more bytes than that; the room that is left."""
@@ -141,6 +145,26 @@ class _Changes:
         return room
 
 
+_NOTHING = _Changes()
+
+
+@dataclass
+class Touched:
+    """What one piece of code bound, deleted or changed in place, by name, once it has run."""
+
+    turn: Turn | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A variable before the code that names it runs."""
+
+    value: Any
+    inside: Contents | None
+    size: Size
+
+
 class NamesUndo:
     """`namespace` is the person's; `turn` says which one's code is about to run, None for none."""
 
@@ -157,7 +181,11 @@ class NamesUndo:
         changes = self._turns.get(turn, _Changes())
         return sorted({*changes.bound, *(each.name for each in changes.filled.values())})
 
-    def watched(self, code: str) -> AbstractContextManager[None]:
+    def told(self, turn: Turn) -> str:
+        """What the turn did to the data so far, in a line; for any thread."""
+        return self._turns.get(turn, _NOTHING).told
+
+    def watched(self, code: str) -> AbstractContextManager[Touched]:
         """For the code of the turn at hand, which runs inside."""
         return self._watch(self._turn(), code)
 
@@ -170,38 +198,43 @@ class NamesUndo:
     # -- while code runs ---------------------------------------------------------------------
 
     @contextmanager
-    def _watch(self, turn: Turn | None, code: str) -> Iterator[None]:
-        before = self._ours()
+    def _watch(self, turn: Turn | None, code: str) -> Iterator[Touched]:
+        before, touched = self._ours(), Touched(turn)
         words = set(_WORD.findall(code))
-        looked_into = [n for n in words & before.keys() if not _FILLED_BY_IPYTHON.fullmatch(n)]
-        held = {name: (before[name], contents(before[name])) for name in looked_into}
+        looked_into = [n for n in before if n in words and not _FILLED_BY_IPYTHON.fullmatch(n)]
+        held = {
+            name: _Held(before[name], contents(before[name]), size_now(before[name]))
+            for name in looked_into
+        }
         try:
-            yield
+            yield touched
         finally:
             if turn is not None:
-                self._compare(turn, words, before, held)
+                touched.names = self._compare(turn, words, before, held)
 
     def _compare(
-        self,
-        turn: Turn,
-        words: set[str],
-        before: dict[str, Any],
-        held: dict[str, tuple[Any, Contents | None]],
-    ) -> None:
+        self, turn: Turn, words: set[str], before: dict[str, Any], held: dict[str, _Held]
+    ) -> tuple[str, ...]:
         changes, after = self._turns.get(turn, _Changes()), self._ours()
-        for name, (value, inside) in held.items():
-            if inside is not None and not inside.are_of(value):
-                _fill(changes, name, value, inside)
-        for name in before.keys() | after.keys():
+        touched = []
+        for name, was in held.items():
+            if was.inside is not None and not was.inside.are_of(was.value):
+                _fill(changes, name, was)
+                touched.append(name)
+        for name in {**before, **after}:
             old, new = before.get(name, _ABSENT), after.get(name, _ABSENT)
             if old is not new:
-                _bind(changes, name, old, new)
+                size = held[name].size if name in held else size_now(old)
+                _bind(changes, name, old, new, size)
+                touched.append(name)
             elif name in words and name in changes.bound:
                 changes.bound[name].left = _Left(new)
         self._turns.pop(turn, None)
         if changes.bound or changes.filled:
             self._turns[turn] = changes
+            changes.told = told(_all_in_all(changes, after))
         self._forget()
+        return tuple(dict.fromkeys(touched))
 
     def _ours(self) -> dict[str, Any]:
         copy = self._namespace.copy()
@@ -252,7 +285,7 @@ class NamesUndo:
         return Undone(name, "restored", why)
 
 
-def _bind(changes: _Changes, name: str, old: Any, new: Any) -> None:
+def _bind(changes: _Changes, name: str, old: Any, new: Any, was: Size) -> None:
     known = changes.bound.get(name)
     if known is not None and known.left.is_(old):
         known.left = _Left(new)
@@ -260,16 +293,37 @@ def _bind(changes: _Changes, name: str, old: Any, new: Any) -> None:
             del changes.bound[name]
         return
     size = 0 if old is _ABSENT else size_of(old)
-    changes.bound[name] = _Bound(name, old, size, _Left(new), earlier=known is not None)
+    changes.bound[name] = _Bound(name, old, size, _Left(new), was, earlier=known is not None)
 
 
-def _fill(changes: _Changes, name: str, value: Any, inside: Contents) -> None:
+def _fill(changes: _Changes, name: str, was: _Held) -> None:
+    value, inside = was.value, was.inside
     if any(each.left.is_(value) for each in changes.bound.values()):
         return  # the turn made it: it goes as a whole
     known = changes.filled.get(id(value))
     if known is None or not known.left.is_(value):
-        changes.filled[id(value)] = _Filled(name, inside, _Left(value))
+        changes.filled[id(value)] = _Filled(name, inside, _Left(value), was.size)
     elif known.left.is_changed(value):  # and not told by another name of it
+        assert inside is not None
         if not (known.left.contents and known.left.contents.are(inside)):
-            known.before, known.earlier = inside, True
+            known.before, known.was, known.earlier = inside, was.size, True
         known.left = _Left(value)
+
+
+def _all_in_all(changes: _Changes, now: dict[str, Any]) -> Iterator[Change]:
+    """The net effect, on the names as they are now."""
+    first = {}  # sizes of objects that were changed in place, and perhaps bound anew then
+    for filled in changes.filled.values():
+        first[filled.name] = filled.was
+        value = filled.left.value
+        back = filled.before is not None and value is not None and filled.before.are_of(value)
+        if filled.name not in changes.bound and now.get(filled.name) is value and not back:
+            yield Change(filled.name, "filled", filled.was, size_now(value))
+    for name, bound in changes.bound.items():
+        if bound.before is _ABSENT:
+            if name in now:
+                yield Change(name, "new", after=size_now(now[name]))
+        elif name not in now:
+            yield Change(name, "gone")
+        else:
+            yield Change(name, "bound", first.get(name, bound.was), size_now(now[name]))

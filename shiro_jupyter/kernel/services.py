@@ -37,6 +37,7 @@ from ..core.workspace.project import find_project, notebook_path
 from ..core.workspace.threads import begun, in_thread
 from ..views.feed import Feed
 from . import compat
+from .after_turn import AfterTurn
 from .agent_thread import AgentThread
 from .channel import Channel
 from .choose_model import Models
@@ -108,6 +109,8 @@ class Services:
         self.thread = AgentThread()
         self.pages = self._pages(channel)
         self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
+        self.after = AfterTurn(shell, self.undo.names, self.document, self.main, self.redactor)
+        self.live.ran = self.after.kept.ran
         self.questions = Questions(self.emit, [self._person()])
         self._loopback = Loopback(
             lambda: compat.connection_file(shell),
@@ -229,6 +232,8 @@ class Services:
             ticking.cancel()
         if not owner.started:
             owner.dropped(SENT if ended.turn else ended.reason)
+        else:
+            await self.after.keep((agent.session.id, ended.turn), owner, ended)
         owner.reply.finish(ended, agent.session.answer(ended.turn))
         return ended
 
@@ -242,6 +247,7 @@ class Services:
             owner.unsubscribe = self.feed.subscribe(owner)
         if owner and isinstance(event, TurnEnded):
             self._record(owner, event)
+            self._tell_data(owner, event)
         self.conversation.heard(event)
         self.feed.emit(event)
         if owner and isinstance(event, TurnStarted):
@@ -259,6 +265,12 @@ class Services:
             owner.record(opened.session.answer(ended.turn))
         except StorageError as error:
             self.emit(Notice(f"The answer was not kept for a re-run: {error}", "warning"))
+
+    def _tell_data(self, owner: Owner, ended: TurnEnded) -> None:
+        if opened := self.conversation.opened:
+            changed = self.after.changed((opened.session.id, ended.turn), owner, ended)
+            if changed:
+                self.feed.emit(changed)
 
     async def stop(self) -> tuple[int, tuple[Waiting, ...]]:
         """End what runs and hand back what waits: how many there were, and what to which page."""

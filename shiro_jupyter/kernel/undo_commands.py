@@ -70,6 +70,7 @@ async def _undone(
     if services.undo.names.names((session.id, turn)):
         bound = await services.main.run(lambda: services.undo.names.undo((session.id, turn)))
     services.undo.passed(session, turn)
+    services.after.kept.forget((session.id, turn))
     lines = [*_of_files(services.project, done), *_of_names(bound)]
     if lines:
         told = f"The person has undone turn {turn}, as far as it was still as the turn left it:"

@@ -284,7 +284,9 @@ def _question(question: Question) -> Model:
 
 
 def _data(data: e.DataChanged | None) -> Model | None:
-    return data and {"changes": visible(data.changes), "unkept": visible(unkept_line(data))}
+    if data is None:
+        return None
+    return {"changes": visible(data.changes), "unkept": visible(unkept_line(data))}
 
 
 def _notes(notes: tuple[str, ...]) -> list[str]:

@@ -36,6 +36,7 @@ class Desk:
                 opened=opened, refuse_busy=lambda: None, flush=lambda: None
             ),
             undo=self.undo,
+            after=SimpleNamespace(kept=SimpleNamespace(forget=lambda turn: None)),
             project=Project(self.root),
             redactor=str,
             settings=lambda: None,

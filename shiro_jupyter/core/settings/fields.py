@@ -16,6 +16,7 @@ from .endpoints import normal_url
 
 Think = Literal["off", "low", "medium", "high"]
 View = Literal["auto", "text", "display"]
+Keep = Literal["ask", "always", "never"]
 ToolSet = Literal["edit-plus", "git"]
 TOOL_SETS: tuple[ToolSet, ...] = get_args(ToolSet)
 
@@ -119,6 +120,11 @@ class Fields(BaseModel):
         ge=0,
         description="Tokens of a request above which you are asked first, and again with each "
         "growth by so many; 0: never.",
+    )
+    keep: Keep = Field(
+        "ask",
+        description="Code of a turn that bound names and ran in no cell: `ask` offers it for "
+        "`/keep`, `always` puts it into cells at the end of the turn, `never` says nothing.",
     )
     view: View = Field(
         "auto",
