@@ -31,6 +31,7 @@ async def refusal_of(
     """
     session, agreed, choice = context.session, "", ""
     while True:
+        await tool.prepare(parameters, context)
         subject = await in_thread(tool.subject, parameters, context)
         decision = gate.decide(subject, session.grants, tainted=bool(session.tainted))
         if decision.verdict == "deny":
@@ -65,9 +66,9 @@ def _question(
         title += " It has changed since you allowed it: nothing was done yet, please look again."
     if led:
         title += f" The model has read the words of others ({', '.join(led)}), which may lead it."
-    never = events.ALLOW_SESSION if led else ""
     if context.unseen:
         title += " The model will not see its output."
+    never = events.ALLOW_SESSION if led else ""
     return Question(
         id=f"{context.call_id}:{subject.digest}",
         call_id=context.call_id,

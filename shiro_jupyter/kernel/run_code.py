@@ -294,7 +294,7 @@ class _Job:
                 (hook, "update_user_ns", _nothing),
                 (hook, "log_output", _nothing),
             ):
-                stack.enter_context(_replaced(target, name, replacement))
+                stack.enter_context(replaced(target, name, replacement))
             yield
 
     def _quiet(self) -> bool:
@@ -370,7 +370,7 @@ def _described(kind: Literal["value", "display"], data: Any) -> Shown:
 
 
 @contextmanager
-def _replaced(target: Any, name: str, replacement: Any) -> Iterator[None]:
+def replaced(target: Any, name: str, replacement: Any) -> Iterator[None]:
     """An attribute of one object, put back as it was, unless somebody has changed it since."""
     before = vars(target).get(name, _UNSET)
     setattr(target, name, replacement)

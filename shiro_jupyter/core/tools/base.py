@@ -132,7 +132,7 @@ class Tool(ABC, Generic[P]):
     def source(cls) -> Source:
         """Of what, in a request, its calls and results are."""
         match cls.toolset, cls.access:
-            case (("kernel" | "notebook"), _):
+            case (("kernel" | "notebook" | "own"), _):
                 return "kernel"
             case "session", _:
                 return "memory"
@@ -165,6 +165,10 @@ class Tool(ABC, Generic[P]):
     @abstractmethod
     def summary(self, parameters: P) -> str:
         """One line for the views: the command, path, pattern or query."""
+
+    async def prepare(self, parameters: P, context: ToolContext) -> None:
+        """Look, before each time that it is judged, at what `subject` has to know and only the
+        loop can reach; kept in `context.kept`."""
 
     def subject(self, parameters: P, context: ToolContext) -> Subject:
         """What approvals and rules judge. Raises `PathRefused` for a path out of bounds."""
