@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..numbers import sized
@@ -46,6 +46,14 @@ def cells_text(cells: Iterable[Cell], *, outputs: bool = True) -> str:
     return bounded(_joined(cells, outputs), hint="ask for fewer cells")
 
 
+def outputs_text(outputs: Sequence[dict[str, Any]]) -> str:
+    """What one cell shows, as `cells_text` has it."""
+    lines = [line for output in outputs[:OUTPUTS_SHOWN] for line in _output(output)]
+    if (left := len(outputs) - OUTPUTS_SHOWN) > 0:
+        lines.append(f"[{left:,} more outputs]")
+    return bounded("\n".join(lines))
+
+
 def outline(cells: Iterable[Cell]) -> str:
     """A line for each cell, indented below the headings of the Markdown before it; at most what
     one result may hold."""
@@ -53,7 +61,8 @@ def outline(cells: Iterable[Cell]) -> str:
     for cell in cells:
         found = [*headings(cell)]
         level = min((level for level, _ in found), default=depth + 1)
-        lines.append("  " * (level - 1) + _line(cell, [title for _, title in found]))
+        titles = " / ".join(f"{'#' * level} {title}" for level, title in found)
+        lines.append("  " * (level - 1) + _line(cell, titles))
         if found:
             depth = found[-1][0]
     return bounded("\n".join(lines), hint="ask for cells by number")
@@ -69,7 +78,7 @@ def headings(cell: Cell) -> Iterator[tuple[int, str]]:
             yield len(found[1]), found[2].rstrip("# \t") or found[2]
 
 
-def _line(cell: Cell, titles: list[str]) -> str:
+def _line(cell: Cell, titles: str) -> str:
     count = cell.source.count("\n") + 1 if cell.source else 0
     parts = [_name(cell.type), f"{count} {'line' if count == 1 else 'lines'}"]
     if cell.execution_count is not None:
@@ -79,9 +88,9 @@ def _line(cell: Cell, titles: list[str]) -> str:
     if any(output.get("output_type") == "error" for output in cell.outputs):
         parts.append("failed")
     named = f"{cell.number} {_name(cell.id)}" if cell.id else str(cell.number)
-    said = " / ".join(titles) or next(filter(str.strip, cell.source.splitlines()), "").strip()
+    said = titles or next(filter(str.strip, cell.source.splitlines()), "").strip()
     said = said if len(said) <= LINE_SHOWN else f"{said[:LINE_SHOWN]}…"
-    return f"{named} ({', '.join(parts)}) {'# ' if titles else ''}{said}".rstrip()
+    return f"{named} ({', '.join(parts)}) {said}".rstrip()
 
 
 def _joined(cells: Iterable[Cell], outputs: bool) -> str:

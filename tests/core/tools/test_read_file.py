@@ -225,6 +225,25 @@ def test_a_damaged_notebook_is_still_shown(bench: Bench) -> None:
     assert "[a/json, 8 B]" in text
 
 
+def test_a_notebook_with_large_images_shows_all_text_within_the_ceiling(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = {
+        "output_type": "display_data",
+        "data": {"image/png": "A" * 12_000_000, "text/plain": ["<Figure>"]},
+    }
+    log = {"output_type": "stream", "name": "stdout", "text": ["done\n"]}
+    outputs = [image, log]
+    content = notebook({"cell_type": "code", "source": "plot()", "outputs": outputs * 2})
+    text = read(bench, content, "nb.ipynb")
+    assert text.count("[image/png, 12.0 MB]") == text.count("<Figure>") == text.count("done") == 2
+    assert len(text) < 500
+    # Too large to be read as a notebook: the beginning of the file is shown, and said to be that.
+    monkeypatch.setattr(read_file, "BYTES", 1_000_000)
+    text = read(bench, content, "nb.ipynb")
+    assert "only the first 1.0 MB of 24.0 MB" in text and len(text) < 3_000
+
+
 def test_a_file_read_to_its_end_counts_as_read_by_the_session(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
