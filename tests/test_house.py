@@ -38,6 +38,7 @@ STOREYS = (
 LAZY = {
     ("kernel.lazy", "kernel.host"): "loading the extension must not import pydantic or openai",
     ("kernel.lazy", "kernel.cell_interrupts"): "nor asyncio",
+    ("kernel.lazy", "kernel.own_tools"): "nor does importing the package, for its decorator",
 }
 # What `core` must never know of.
 HOSTS = {"IPython", "ipykernel", "ipywidgets", "anywidget", "nbformat", "jupyter_client"}
@@ -208,6 +209,7 @@ def test_the_public_face_is_what_is_documented() -> None:
     """The names a person may rely on; everything in `__all__` can be had and has a docstring."""
     assert set(shiro_jupyter.__all__) == {
         "load_ipython_extension",
+        "tool",
         "unload_ipython_extension",
     }
     for name in shiro_jupyter.__all__:

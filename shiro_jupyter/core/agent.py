@@ -11,11 +11,13 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import aside, events
 from .calls import Calls, World
 from .compaction import Compactor, UpdateNotes
 from .context.prompt import tail_text
+from .context.sources import Source
 from .cost import Ledger, Meter
 from .errors import (
     EndpointError,
@@ -32,6 +34,7 @@ from .fitting import TRIES, Fitting
 from .models.base import CallPiece, Finished, ModelClient, ReasoningPiece, Request, TextPiece
 from .models.patience import patient
 from .queue import Queue
+from .tools.base import Tool
 from .transcript import Assistant, Call, Item, Note, User
 from .turn import Limits, Turn, out_of_time
 from .workspace.threads import settled
@@ -68,18 +71,17 @@ class Agent(World):
 
     def __post_init__(self) -> None:
         self._calls = Calls(self)
-        self._specs = tuple(tool.spec() for tool in self.tools)
+        self._lasting, self._specs = tuple(self.tools), tuple(tool.spec() for tool in self.tools)
         self.queue = Queue(self.emit)
         self._turn: asyncio.Task[tuple[TurnOutcome, str]] | None = None
         self.compaction: asyncio.Task[events.Compacted] | None = None  # that was asked for
         writes = {tool.name for tool in self.tools if tool.access == "write"}
-        sources = {tool.name: tool.source() for tool in self.tools}
         self.meter = Meter(
             self.session,
             self.clock,
             self.emit,
             self.ledger,
-            source_of=lambda name: sources.get(name, "history"),
+            source_of=self._source_of,
             limits=lambda: self.limits,
         )
         self._at = Turn(0, 0.0)  # what runs, or ran last; a compaction too
@@ -90,6 +92,12 @@ class Agent(World):
         self._fitting = Fitting(self.session, self._compactor, self.meter.measure)
 
     # -- what a host calls ---------------------------------------------------------------
+
+    def offer(self, tools: Sequence[Tool[Any]]) -> None:
+        """These, too, behind those that it was made with; while none of them runs."""
+        self.tools = (*self._lasting, *tools)
+        specs = self._specs[: len(self._lasting)]
+        self._specs = (*specs, *(tool.spec() for tool in tools))
 
     async def submit(self, prompt: str, source: str = "", *, now: bool = False) -> TurnEnded:
         """Run a turn, after those submitted before it; or `now`, in the one that runs. How that
@@ -187,6 +195,9 @@ class Agent(World):
         finally:
             self.meter.settle()
             await client.close()
+
+    def _source_of(self, name: str) -> Source:
+        return next((tool.source() for tool in self.tools if tool.name == name), "history")
 
     # -- one turn ------------------------------------------------------------------------
 

@@ -98,9 +98,12 @@ class Calls:
     def __init__(self, world: World) -> None:
         self.waited = 0.0
         self._world = world
-        self._by_name: Mapping[str, Tool[Any]] = {tool.name: tool for tool in world.tools}
         self._running: Running | None = None
         self._seen = Seen()
+
+    @property
+    def _by_name(self) -> Mapping[str, Tool[Any]]:
+        return {tool.name: tool for tool in self._world.tools}
 
     @property
     def stopping(self) -> bool:

@@ -160,7 +160,7 @@ def mode(services: Services, rest: str) -> str:
 @command()
 def tools(services: Services, rest: str) -> str:
     """the tools the agent has"""
-    found = services.tools(services.settings())
+    found = (*services.tools(services.settings()), *services.own.tools())
     width = max(len(tool.name) for tool in found)
     return "\n".join(
         f"{tool.name:<{width}}  {tool.access:<7}  {_first_sentence(tool.spec().description)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from IPython.core.getipython import get_ipython
 from IPython.core.magic import no_var_expand
 
 from ..core.errors import UsageError
@@ -37,6 +38,11 @@ def unload(shell: Any) -> None:
             raise UsageError(WITHIN)
         delattr(shell, ATTRIBUTE)
         extension.close()
+
+
+def in_turn() -> bool:
+    """Whether a turn runs the code that asks."""
+    return bool(getattr(getattr(get_ipython(), ATTRIBUTE, None), "busy", False))
 
 
 INTERRUPTED = "Interrupted while the agent was loaded: run it again to load the rest."

@@ -1,4 +1,5 @@
-"""The one place that imports the host, and with it all that is heavy, at the first prompt."""
+"""The one place that imports the host, and with it all that is heavy, at the first prompt or the
+first function that is made a tool."""
 
 from __future__ import annotations
 
@@ -14,6 +15,12 @@ def make_host(shell: Any, channel: Channel) -> Host:
     from .host import Host
 
     return Host(shell, channel)
+
+
+def make_tool(function: Any, *, ask: bool, in_turn: bool) -> Any:
+    from .own_tools import marked
+
+    return marked(function, ask=ask, in_turn=in_turn)
 
 
 def make_interrupts(shell: Any) -> CellInterrupts:

@@ -49,6 +49,7 @@ from .live import LiveKernel
 from .loopback import NO_MAIN, Loopback
 from .main_thread import MainThread
 from .namespace import Namespace
+from .own_tools import OwnTools
 from .owner import CURRENT, Errand, Owner
 from .pages import Pages
 from .person import WAITS, Person
@@ -91,6 +92,7 @@ class Services:
         watched = self.undo.names.watched
         self.live = LiveKernel(shell, self.main, self.pictures, self.redactor, watched)
         self.privacy = Privacy(shell)
+        self.own = OwnTools(shell.user_ns, self.live)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
         self._turns: list[Owner] = []  # the running one and those behind it
@@ -159,7 +161,7 @@ class Services:
             flags={**self.flags, **flags},
             stored_key=self.models.keys.stored,
         )
-        return with_unknown_rules(loaded)
+        return with_unknown_rules(loaded, [tool.name for tool in self.own.tools()])
 
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
         kernel = kernel_tools(self.namespace(loaded), self.live)
@@ -352,6 +354,7 @@ class Services:
             processes.hidden, processes.secrets = settings.hide, known(loaded.secrets)
         if agent := self.conversation.agent:
             agent.limits = Limits.of(settings)
+            agent.offer(self.own.offered(agent.session))
             agent.project = replace(self.project, ignore=settings.ignore)
 
     def _interrupt(self, owner: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +18,15 @@ from .run_python import RunPython
 KERNEL_TOOLS: tuple[type[Tool[Any]], ...] = (ListVariables, InspectVariable, RunPython)
 
 
+OUR_NAMES = tuple(tool.name for tool in (*SHELF, *HOSTED, *KERNEL_TOOLS))
+
+
 def kernel_tools(namespace: Namespace, live: LiveKernel) -> tuple[Tool[Any], ...]:
     return ListVariables(namespace), InspectVariable(namespace), RunPython(live)
 
 
-def with_unknown_rules(loaded: Loaded) -> Loaded:
-    """Told beside the rest: a rule that names no tool would protect nothing, and nobody knew."""
-    tools = [tool.name for tool in (*SHELF, *HOSTED, *KERNEL_TOOLS)]
-    unknown = loaded.settings.rules.unknown(tools)
+def with_unknown_rules(loaded: Loaded, own: Iterable[str] = ()) -> Loaded:
+    """Told beside the rest: a rule that names no tool, nor one of the person's `own`, would protect
+    nothing, and nobody knew."""
+    unknown = loaded.settings.rules.unknown([*OUR_NAMES, *own])
     return replace(loaded, notices=(*loaded.notices, *unknown))

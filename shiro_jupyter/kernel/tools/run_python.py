@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from pydantic import Field
 
@@ -61,46 +62,53 @@ class RunPython(Tool[RunPythonParameters]):
         )
 
     async def run(self, parameters: RunPythonParameters, context: ToolContext) -> ToolResult:
-        loop = asyncio.get_running_loop()
-        so_far = Ends(PARTIAL_LIMIT)
-        listening = True
-
-        def say(text: str) -> None:
-            if listening:  # code that outlives its call has nobody to tell
-                so_far.add(text)
-                context.output(text)
-
-        def output(text: str) -> None:  # on main, or the thread that batches
-            loop.call_soon_threadsafe(say, text)
-
-        running = asyncio.ensure_future(self._live.run(parameters.code, output))
-        try:
-            result = await asyncio.shield(running)
-            if result.pictures:
-                context.emit(PicturesDrawn(context.call_id, result.pictures))
-            return _answer(result)
-        except JobInterrupted:
-            return ToolResult("interrupted", DROPPED)
-        except asyncio.CancelledError:
-            return await self._stopped(running, so_far)
-        finally:
-            listening = False
-
-    async def _stopped(self, running: asyncio.Future[CodeResult], so_far: Ends) -> ToolResult:
-        self._live.interrupt()
-        await asyncio.wait({running}, timeout=STOP_SECONDS)
-        if not running.done():
-            running.add_done_callback(_seen)
-            return ToolResult("interrupted", f"{NATIVE}\n{so_far.text()}")
-        if running.cancelled() or running.exception() is not None:
-            return ToolResult("interrupted", DROPPED)
-        return ToolResult("interrupted", f"{INTERRUPTED}\n{running.result().text()}")
+        return await ran(self._live, parameters.code, context)
 
 
-def _answer(result: CodeResult) -> ToolResult:
-    if result.interrupted:
-        return ToolResult("interrupted", f"{INTERRUPTED}\n{result.text()}")
-    return ToolResult("ok" if result.ok else "failed", result.text())
+async def ran(
+    live: Live,
+    code: str,
+    context: ToolContext,
+    told: Callable[[CodeResult], str] = CodeResult.text,
+) -> ToolResult:
+    """What comes of code in the kernel; `told` says what the model reads where it ran well."""
+    loop = asyncio.get_running_loop()
+    so_far = Ends(PARTIAL_LIMIT)
+    listening = True
+
+    def say(text: str) -> None:
+        if listening:  # code that outlives its call has nobody to tell
+            so_far.add(text)
+            context.output(text)
+
+    def output(text: str) -> None:  # on main, or the thread that batches
+        loop.call_soon_threadsafe(say, text)
+
+    running = asyncio.ensure_future(live.run(code, output))
+    try:
+        result = await asyncio.shield(running)
+        if result.pictures:
+            context.emit(PicturesDrawn(context.call_id, result.pictures))
+        if result.interrupted:
+            return ToolResult("interrupted", f"{INTERRUPTED}\n{result.text()}")
+        return ToolResult("ok", told(result)) if result.ok else ToolResult("failed", result.text())
+    except JobInterrupted:
+        return ToolResult("interrupted", DROPPED)
+    except asyncio.CancelledError:
+        return await _stopped(live, running, so_far)
+    finally:
+        listening = False
+
+
+async def _stopped(live: Live, running: asyncio.Future[CodeResult], so_far: Ends) -> ToolResult:
+    live.interrupt()
+    await asyncio.wait({running}, timeout=STOP_SECONDS)
+    if not running.done():
+        running.add_done_callback(_seen)
+        return ToolResult("interrupted", f"{NATIVE}\n{so_far.text()}")
+    if running.cancelled() or running.exception() is not None:
+        return ToolResult("interrupted", DROPPED)
+    return ToolResult("interrupted", f"{INTERRUPTED}\n{running.result().text()}")
 
 
 def _seen(running: asyncio.Future[CodeResult]) -> None:
