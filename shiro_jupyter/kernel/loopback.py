@@ -11,8 +11,13 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
+from . import compat
+from .agent_thread import AgentThread
+from .main_thread import MainThread
+
 CODE = "get_ipython()._shiro_extension.host.main.drain_blocking()"
 AWAITED_CODE = "await get_ipython()._shiro_extension.host.main.drain()"
+AGAIN_SECONDS = 0.1  # between two looks at a terminal that is busy
 PAUSE_SECONDS = 0.05  # before the second try
 # ipykernel 7.0 to 7.3 may leave a request unread until somebody connects (its issue 1554): so we
 # connect, first after this long, then after twice as long each time. A cell may as well just run.
@@ -22,6 +27,34 @@ NO_MAIN = (
     "The main thread waits at its prompt and cannot run anything for a turn in the background; "
     "ask again without &."
 )
+
+
+class Unserved:
+    """Has main run what waits, though no cell of ours runs."""
+
+    def __init__(self, shell: Any, main: MainThread, thread: AgentThread) -> None:
+        self._shell, self._main, self._thread = shell, main, thread
+        self._loopback = Loopback(
+            lambda: compat.connection_file(shell),
+            lambda: compat.awaits(shell),
+            lambda: main.pending,
+            main.refuse,
+        )
+
+    def seek(self) -> None:
+        """On any thread."""
+        self._thread.call(self._seek)
+
+    def _seek(self) -> None:
+        if not self._main.pending:
+            return
+        if compat.in_kernel(self._shell):
+            self._loopback.ask()
+        elif not compat.has_prompt(self._shell):
+            self._main.refuse(NO_MAIN)
+        elif not compat.call_at_prompt(self._shell, self._main.drain_blocking):
+            # It runs something of the person's: when that has ended.
+            self._thread.loop.call_later(AGAIN_SECONDS, self._seek)
 
 
 class Loopback:

@@ -46,9 +46,11 @@ from .document import LiveDocument
 from .end_signals import EndSignals
 from .fix import prompt_of_error
 from .live import LiveKernel
-from .loopback import NO_MAIN, Loopback
+from .loopback import Unserved
 from .main_thread import MainThread
 from .namespace import Namespace
+from .next_cell import NextCell
+from .notebook_changes import editor
 from .own_tools import OwnTools
 from .owner import CURRENT, Errand, Owner
 from .pages import Pages
@@ -57,7 +59,7 @@ from .pictures import Pictures
 from .privacy import Privacy
 from .references import References
 from .session_memory import SessionMemory
-from .tools import kernel_tools, with_unknown_rules
+from .tools import kernel_tools, notebook_tools, with_unknown_rules
 from .undo import Undo
 
 TICK_SECONDS = 0.1
@@ -85,7 +87,7 @@ class Services:
         )
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
-        self.main, self.pictures = MainThread(self.interrupt, self._unserved), Pictures()
+        self.main, self.pictures = MainThread(self.interrupt, self._seek), Pictures()
         self.undo = Undo(
             shell.user_ns, self.folders, lambda: self.conversation.opened, self.emit_from_main
         )
@@ -110,16 +112,15 @@ class Services:
         )
         self.thread = AgentThread()
         self.pages = self._pages(channel)
-        self.document = LiveDocument(self.pages.ask, lambda: self.main.held)
+        self.document = LiveDocument(
+            self.pages.ask, lambda: self.main.held, self.pages.shows_notebook
+        )
+        next_cell = NextCell(shell, self.main)
+        self.editor = editor(self.document, self.project.notebook, self.undo.cells, next_cell)
         self.after = AfterTurn(shell, self.undo.names, self.document, self.main, self.redactor)
         self.live.ran = self.after.kept.ran
         self.questions = Questions(self.emit, [self._person()])
-        self._loopback = Loopback(
-            lambda: compat.connection_file(shell),
-            lambda: compat.awaits(shell),
-            lambda: self.main.pending,
-            self.main.refuse,
-        )
+        self._unserved = Unserved(shell, self.main, self.thread)
         self._process = os.getpid()
         atexit.register(self.close)
         self._signals = EndSignals(self.close)
@@ -165,6 +166,7 @@ class Services:
 
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
         kernel = kernel_tools(self.namespace(loaded), self.live)
+        kernel += notebook_tools(self.editor, self.live)
         memory = self.remembered.tools(loaded.settings.memory)
         return tools_for(loaded.settings.tool_sets, (*memory, *kernel))
 
@@ -196,6 +198,9 @@ class Services:
         found: concurrent.futures.Future[bool] = concurrent.futures.Future()
         self.thread.call(lambda: found.set_result(self._interrupt(owner)))
         return found
+
+    def _seek(self) -> None:
+        self._unserved.seek()
 
     def emit_from_main(self, event: Event) -> None:
         self.thread.call(self.feed.emit, event)
@@ -366,21 +371,6 @@ class Services:
                 return False  # what runs now is of another one
         agent = self.conversation.agent
         return agent is not None and agent.interrupt()
-
-    def _unserved(self) -> None:
-        self.thread.call(self._seek_main)
-
-    def _seek_main(self) -> None:
-        """Have main run what waits, though no cell of ours runs."""
-        if not self.main.pending:
-            return
-        if compat.in_kernel(self.shell):
-            self._loopback.ask()
-        elif not compat.has_prompt(self.shell):
-            self.main.refuse(NO_MAIN)
-        elif not compat.call_at_prompt(self.shell, self.main.drain_blocking):
-            # It runs something of the person's: when that has ended.
-            self.thread.loop.call_later(TICK_SECONDS, self._seek_main)
 
     async def _tick(self, owner: Owner) -> None:
         while owner.ticks:

@@ -1,4 +1,5 @@
-"""What `/undo` works on: the turns of the session at hand, by their files, names and commands."""
+"""What `/undo` works on: the turns of the session at hand, by their files, names, cells and
+commands."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from ..core.sessions.undo import FileUndo
 from ..core.tools.base import Tool
 from ..core.transcript import Call, Result, User
 from ..core.workspace.folders import Folders
+from .cells_undo import CellsUndo
 from .names_undo import NamesUndo
 
 NEVER_RAN = ("refused", "invalid_arguments", "skipped")
@@ -44,6 +46,7 @@ class Undo:
         emit: Callable[[Event], object],
     ) -> None:
         self.names = NamesUndo(namespace, self._turn_at_hand)
+        self.cells = CellsUndo()
         self._folders, self._opened, self._emit = folders, opened, emit
         self._files: dict[str, FileUndo] = {}
         self._passed: set[tuple[str, int]] = set()  # undone, as far as that goes
@@ -57,7 +60,11 @@ class Undo:
 
     def turns(self, session: Session, tools: Mapping[str, Tool[Any]]) -> list[int]:
         """Those that did something and were not undone yet, newest first. Blocks."""
-        found = {*self.files(session.id).turns(), *self.names.turns(session.id)}
+        found = {
+            *self.files(session.id).turns(),
+            *self.names.turns(session.id),
+            *self.cells.turns(session.id),
+        }
         newest = max(found, default=0)
         for turn in {call.turn for call, _ in _lasting(session, tools)}:
             if turn > newest and (session.id, turn) not in self._passed:

@@ -16,6 +16,7 @@ from ..core.transcript import Note
 from ..core.workspace.paths import shown
 from ..core.workspace.project import Project
 from ..core.workspace.threads import in_thread
+from . import cells_undo as cells
 from . import names_undo as names
 from .commands import Work, command
 from .services import Services
@@ -69,9 +70,10 @@ async def _undone(
     bound: list[names.Undone] = []
     if services.undo.names.names((session.id, turn)):
         bound = await services.main.run(lambda: services.undo.names.undo((session.id, turn)))
+    placed = await services.undo.cells.undo((session.id, turn), services.document)
     services.undo.passed(session, turn)
     services.after.kept.forget((session.id, turn))
-    lines = [*_of_files(services.project, done), *_of_names(bound)]
+    lines = [*_of_files(services.project, done), *_of_cells(placed), *_of_names(bound)]
     if lines:
         told = f"The person has undone turn {turn}, as far as it was still as the turn left it:"
         session.append(Note("\n".join([told, *lines]), session.turn))
@@ -79,10 +81,10 @@ async def _undone(
     beyond = _beyond(lasting(session, turn, tools))
     if beyond:
         lines += ["Beyond undo, and done still:", *beyond]
-    if turn in await in_thread(kept.turns):
+    if turn in {*services.undo.cells.turns(session.id), *await in_thread(kept.turns)}:
         lines.append(AGAIN)
-    states = {*(each.state for each in done), *(each.state for each in bound)}
-    back = states & {"restored", "removed"}
+    states = [*(e.state for e in done), *(e.state for e in placed), *(e.state for e in bound)]
+    back = {"restored", "removed"}.intersection(states)
     outcome = " undone:" if back else ": nothing was put back."
     return "\n".join([f"Turn {turn} ({_prompt(session, turn)}){outcome}", *lines])
 
@@ -94,6 +96,10 @@ def _of_files(project: Project, done: Iterable[files.Undone]) -> list[str]:
         if each.before:
             lines.append(f"    what it was before: {each.before}")
     return lines
+
+
+def _of_cells(done: Iterable[cells.Undone]) -> list[str]:
+    return [f"  cell {printable(e.cell)}: {_state(e.state, e.why)}" for e in done]
 
 
 def _of_names(done: Iterable[names.Undone]) -> list[str]:
@@ -131,6 +137,8 @@ def _outlook(
 ) -> str:
     """What an undo of that turn would come to now."""
     lines = _of_files(services.project, services.undo.files(session.id).files(turn))
+    if placed := services.undo.cells.cells((session.id, turn)):
+        lines.append(f"  in the open notebook: cells {', '.join(map(printable, placed))}")
     if bound := services.undo.names.names((session.id, turn)):
         lines.append(f"  in the kernel: {', '.join(bound)}")
     if beyond := _beyond(lasting(session, turn, tools)):

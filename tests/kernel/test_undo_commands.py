@@ -16,9 +16,11 @@ from shiro_jupyter.core.transcript import User
 from shiro_jupyter.core.workspace.folders import Folders
 from shiro_jupyter.core.workspace.project import Project
 from shiro_jupyter.kernel import undo_commands
+from shiro_jupyter.kernel.cells_undo import SINCE, Replaced
 from shiro_jupyter.kernel.services import Services
 from shiro_jupyter.kernel.undo import Undo
 from shiro_jupyter.kernel.undo_commands import AGAIN, NOTHING
+from tests.support.live_pages import LivePage, code
 
 
 class Desk:
@@ -30,12 +32,14 @@ class Desk:
         self.session = Session()
         opened = SimpleNamespace(session=self.session)
         folders = Folders(folder, folder, folder / "home")
+        self.page = LivePage([code("a", "a = 1"), code("b", "b = 2")])
         self.undo = Undo({}, folders, lambda: cast(Any, opened), pytest.fail)
         self.services = SimpleNamespace(
             conversation=SimpleNamespace(
                 opened=opened, refuse_busy=lambda: None, flush=lambda: None
             ),
             undo=self.undo,
+            document=self.page.document,
             after=SimpleNamespace(kept=SimpleNamespace(forget=lambda turn: None)),
             project=Project(self.root),
             redactor=str,
@@ -72,6 +76,34 @@ def test_undos_at_the_same_time_are_of_a_turn_each(desk: Desk) -> None:
     assert newest == "Turn 2 (“prompt 2”) undone:\n  2.txt: removed"
     assert before == "Turn 1 (“prompt 1”) undone:\n  1.txt: removed"
     assert nothing == NOTHING and not any(path.exists() for path in paths)
+
+
+def test_cells_go_back_beside_files_and_those_the_person_changed_are_named(desk: Desk) -> None:
+    desk.turn(1)
+    at = (desk.session.id, 1)
+    for name in ("a", "b"):
+        desk.undo.cells.note(
+            at, Replaced(name, f"was {name}", desk.page.cell(name)["source"], None)
+        )
+    desk.page.cell("b")["source"] = "mine"
+    assert "  in the open notebook: cells a, b" in asyncio.run(desk.said("list"))
+    said = asyncio.run(desk.said()).splitlines()
+    assert said[0] == "Turn 1 (“prompt 1”) undone:"
+    assert "  cell a: restored" in said
+    assert f"  cell b: left as it is; {SINCE}" in said
+    assert [cell["source"] for cell in desk.page.cells] == ["was a", "mine"]
+    assert asyncio.run(desk.said()) == NOTHING
+
+
+def test_cells_wait_for_a_page_and_nothing_else_does(desk: Desk) -> None:
+    path = desk.turn(1)
+    desk.undo.cells.note((desk.session.id, 1), Replaced("a", "was a", "a = 1", None))
+    desk.page.there = False
+    said = asyncio.run(desk.said())
+    assert f"  {path.name}: removed" in said and "  cell a: not restored; No page." in said
+    assert said.endswith(f"\n{AGAIN}")
+    desk.page.there = True
+    assert "  cell a: restored" in asyncio.run(desk.said())
 
 
 def test_once_more_is_offered_where_it_would_try_once_more(desk: Desk) -> None:

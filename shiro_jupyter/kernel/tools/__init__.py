@@ -1,4 +1,4 @@
-"""Tools that look at the live kernel, and the one that runs code in it."""
+"""Tools that look at the live kernel and its notebook, and those that run code in it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,22 @@ from ...core.tools.base import Tool
 from ...core.tools.shelf import HOSTED, SHELF
 from ..live import LiveKernel
 from ..namespace import Namespace
+from ..notebook_changes import Editor
 from .inspect_variable import InspectVariable
 from .list_variables import ListVariables
+from .notebook_edit import NotebookEdit
+from .notebook_read import NotebookRead
+from .notebook_run import NotebookRun
 from .run_python import RunPython
 
-KERNEL_TOOLS: tuple[type[Tool[Any]], ...] = (ListVariables, InspectVariable, RunPython)
+KERNEL_TOOLS: tuple[type[Tool[Any]], ...] = (
+    ListVariables,
+    InspectVariable,
+    RunPython,
+    NotebookRead,
+    NotebookEdit,
+    NotebookRun,
+)
 
 
 OUR_NAMES = tuple(tool.name for tool in (*SHELF, *HOSTED, *KERNEL_TOOLS))
@@ -23,6 +34,11 @@ OUR_NAMES = tuple(tool.name for tool in (*SHELF, *HOSTED, *KERNEL_TOOLS))
 
 def kernel_tools(namespace: Namespace, live: LiveKernel) -> tuple[Tool[Any], ...]:
     return ListVariables(namespace), InspectVariable(namespace), RunPython(live)
+
+
+def notebook_tools(editor: Editor, live: LiveKernel) -> tuple[Tool[Any], ...]:
+    notebooks = editor.notebooks
+    return NotebookRead(notebooks), NotebookEdit(editor), NotebookRun(notebooks, live)
 
 
 def with_unknown_rules(loaded: Loaded, own: Iterable[str] = ()) -> Loaded:

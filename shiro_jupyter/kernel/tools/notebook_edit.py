@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from ...core.policy.subjects import Subject
 from ...core.tools.base import INPUT_LIMIT, ToolContext, ToolResult, bounded, printable
+from ..document import CellType
 from ..notebook import Where, ref
 from ..notebook_changes import Action, Change, Edit, Editor
 from .notebook_tool import NotebookParameters, NotebookTool
 
 
 class NotebookEditParameters(NotebookParameters):
-    action: Action
+    action: Action = Field(description="What to do with the cell.")
     cell: str = Field("", description="Id of the cell to replace, delete or move.")
     after: str = Field("", description="Insert or move it below the cell with this id.")
     before: str = Field("", description="Or above this one; with neither, insert at the end.")
-    type: Literal["code", "markdown", "raw"] = "code"
+    type: CellType = Field("code", description="Of a cell to insert.")
     source: str = Field(
         "", max_length=INPUT_LIMIT, description="The whole cell, to insert or replace."
     )
@@ -30,11 +29,10 @@ class NotebookEditParameters(NotebookParameters):
 
 class NotebookEdit(NotebookTool[NotebookEditParameters, Change]):
     """Insert, replace, delete or move one cell of the open notebook, or of a closed notebook file.
-    Cells are named by id. It runs nothing."""
+    Cells are named by id. Read a cell before you replace it. It runs nothing."""
 
     name = "notebook_edit"
     access = "write"
-    guidance = "Read a cell before you replace it."
     parameters = NotebookEditParameters
 
     def __init__(self, editor: Editor) -> None:

@@ -28,7 +28,6 @@ class NotebookRead(NotebookTool[NotebookReadParameters, Where]):
 
     name = "notebook_read"
     access = "read"
-    guidance = "Look at the cells around a question before you answer it."
     parameters = NotebookReadParameters
 
     def summary(self, parameters: NotebookReadParameters) -> str:
