@@ -14,6 +14,7 @@ from typing import Any
 from ..core.errors import SettingsError, ShiroError, TurnFailed, UsageError
 from ..core.events import TurnEnded
 from ..views.visible import visible
+from . import check_commands as check_commands  # registers its commands
 from . import commands, compat
 from . import context_commands as context_commands  # registers its commands
 from . import cost_commands as cost_commands  # registers its commands

@@ -40,6 +40,8 @@ from . import compat
 from .after_turn import AfterTurn
 from .agent_thread import AgentThread
 from .channel import Channel
+from .check.hidden import Live
+from .check.own import live_kernel
 from .choose_model import Models
 from .conversation import Conversation
 from .document import LiveDocument
@@ -169,6 +171,10 @@ class Services:
         kernel += notebook_tools(self.editor, self.live)
         memory = self.remembered.tools(loaded.settings.memory)
         return tools_for(loaded.settings.tool_sets, (*memory, *kernel))
+
+    async def held(self, namespace: Namespace) -> Live:
+        """What this kernel holds, as far as the namespace tells, for a check of its notebook."""
+        return await live_kernel(self.shell, list(namespace.variables()), self.after.kept)
 
     def namespace(self, loaded: Loaded) -> Namespace:
         self.privacy.private = loaded.settings.kept_private

@@ -21,7 +21,7 @@ from .forecast import Missing, forecast
 from .hidden import Hidden, Live, hidden, names_bound, order
 from .known import NAMES
 from .result import Result, Row, difference_of
-from .run import Fresh, Progress, Run
+from .run import CHECKING, WITHIN, Fresh, Progress, Run
 from .startup import startup_cells
 
 IN_COPY = "in a copy of the project, which is gone"
@@ -136,6 +136,8 @@ class Check:
         return scratch.copy_of(self.root if within else folder, folder)
 
     def _look_for_room(self) -> None:
+        if self.processes.environment.get(CHECKING):
+            raise UsageError(WITHIN)
         if self.kernel is None:
             return
         used, free = self.used(), self.free()

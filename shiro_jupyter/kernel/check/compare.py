@@ -138,7 +138,7 @@ def _texts(was: str, now: str, tolerance: float) -> Difference:
         return SAME
     passing = _without_passing(was), _without_passing(now)
     if _alike(*passing, tolerance):
-        return Difference("times", "times, addresses or temporary paths")
+        return Difference("times", "as saved, but for times or addresses")
     lines = zip_longest(was.split("\n"), now.split("\n"), fillvalue="")
     for before, after in lines:
         if not _alike(_without_passing(before), _without_passing(after), tolerance):

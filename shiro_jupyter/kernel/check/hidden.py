@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .cells import CodeCell
@@ -84,10 +84,3 @@ def names_bound(source: str) -> set[str]:
     """What a cell may bind in the notebook."""
     tree = read(source).tree
     return set(bound_in(tree)) if tree else set()
-
-
-def of_shell(namespace: Mapping[str, object], hides: Callable[[str], bool]) -> Live:
-    """The names that a person made, and the sources of all cells that were run."""
-    ran = namespace.get("In")
-    history = [each for each in ran if isinstance(each, str)] if isinstance(ran, list) else []
-    return Live([name for name in list(namespace) if not hides(name)], history)

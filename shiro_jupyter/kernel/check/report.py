@@ -83,7 +83,7 @@ def _table(rows: Sequence[Row], result: Result) -> Table:
         )
         for row in rows
     )
-    return Table(("cell", "time", "outputs", "first line"), lines, main=2, numbers=(0, 1))
+    return Table(("cell", "time", "outputs", "first line"), lines, numbers=(0, 1))
 
 
 def _said(row: Row, result: Result) -> str:
@@ -94,14 +94,19 @@ def _said(row: Row, result: Result) -> str:
     found = row.difference
     if found is None:
         return "ran; none saved"
-    if found.how == "times":
-        return f"differ only in {found.what}"
-    return f"DIFFER: {found.what}" if found.how == "differs" else found.what or "as saved"
+    if found.how == "differs":
+        return "DIFFER"
+    return found.what or "as saved"
 
 
 def _sentences(result: Result) -> list[str]:
     order = result.order
     said = [
+        f"The output of {row.cell.name} differs: {row.difference.what}."
+        for row in result.differs[:LISTED]
+        if row.difference
+    ]
+    said += [
         f"{cell.name} ran as [{cell.count}], before {other.name} above it [{other.count}]."
         for cell, other in order.late[:LISTED]
     ]

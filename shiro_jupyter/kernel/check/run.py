@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
+CHECKING = "SHIRO_CHECKING"  # set in a fresh kernel, which checks nothing itself
+WITHIN = "A check runs this code: no other one begins within it."
 OUTPUT_KEPT = 2_000_000  # characters of a cell's outputs, of which the rest is dropped
 STARTUP = 120  # seconds for the kernel to be ready
 TICK = 0.5  # seconds between two words of progress
@@ -99,6 +101,7 @@ class Fresh:
         `UsageError` where no kernel can be started."""
         environment, mark = self.processes.marked_environment()
         environment["JPY_SESSION_NAME"] = str(notebook.path)
+        environment[CHECKING] = "1"
         environment["SHIRO_LIVE"] = "1" if self.live else NEVER
         manager = await in_thread(self._manager, notebook, run)
         client, replies = await in_thread(_client, _nodes(notebook.cells), manager)
