@@ -10,8 +10,8 @@ from ..core.events import DataChanged, TurnEnded
 from ..core.policy.redactor import Redactor
 from .document import LiveDocument
 from .kept_code import KeptCode
-from .main_thread import MainThread
 from .names_undo import NamesUndo, Turn
+from .next_cell import NextCell
 from .owner import Owner
 
 
@@ -23,14 +23,14 @@ class AfterTurn:
         shell: Any,
         names: NamesUndo,
         document: LiveDocument,
-        main: MainThread,
+        next_cell: NextCell,
         redactor: Redactor,
     ) -> None:
         self.kept = KeptCode(
             shell.user_ns,
             document,
             lambda: shell.history_manager.input_hist_raw,
-            lambda source: main.run(lambda: shell.set_next_input(source)),
+            next_cell.offer,
         )
         document.wrote = self.kept.written
         self._names, self._document, self._redactor = names, document, redactor

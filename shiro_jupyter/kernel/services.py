@@ -119,7 +119,7 @@ class Services:
         )
         next_cell = NextCell(shell, self.main)
         self.editor = editor(self.document, self.project.notebook, self.undo.cells, next_cell)
-        self.after = AfterTurn(shell, self.undo.names, self.document, self.main, self.redactor)
+        self.after = AfterTurn(shell, self.undo.names, self.document, next_cell, self.redactor)
         self.live.ran = self.after.kept.ran
         self.questions = Questions(self.emit, [self._person()])
         self._unserved = Unserved(shell, self.main, self.thread)
