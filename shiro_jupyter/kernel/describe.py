@@ -114,8 +114,12 @@ def count(number: int, noun: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A label or a cell may hold line ends, which would end ours."""
-    return text.replace("\r", "\\r").replace("\n", "\\n")
+    """A label or a cell may hold line ends, which would end ours, or what cannot be seen."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def size(octets: int) -> str:
@@ -146,20 +150,20 @@ def plain(value: object, limit: int = SHORT) -> str | None:
     if cls is range and not _short(value.start, value.stop, value.step):  # type: ignore[attr-defined]
         return None
     if any(cls is each for each in _PLAIN) or _numpy_scalar(cls):
-        return _cut(str(value), limit)
+        return cut(str(value), limit)
     if derives(value, int):
         return _integer(value)
     if derives(value, float):
         return float.__repr__(value)
     if derives(value, str):
         text = str.__str__(value)
-        return _cut(repr(text[: limit + 1]), limit)
+        return cut(repr(text[: limit + 1]), limit)
     if derives(value, bytes):
         return f"{bytes.__len__(value):,} bytes"  # type: ignore[arg-type]
     if _is_missing(value):
         return "missing"
     if is_of(cls, "pandas") and class_name(cls) in ("Timestamp", "Timedelta", "Period"):
-        return _cut(str(value), limit) if known_zone(getattr(value, "tzinfo", None)) else None
+        return cut(str(value), limit) if known_zone(getattr(value, "tzinfo", None)) else None
     return None
 
 
@@ -246,15 +250,15 @@ def _moment(value: Any) -> str:
     return str(value.replace(tzinfo=None))
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def no_such(name: str, names: list[str], noun: str = "variable") -> str:
     if not names:
         return f"No {noun} {name!r}; there are none."
-    name = _cut(name, 100)
+    name = cut(name, 100)
     near = difflib.get_close_matches(name, [each for each in names if len(each) <= 100], n=3)
-    shown = [_cut(one_line(each), 100) for each in dict.fromkeys([*near, *names[:20]])][:20]
+    shown = [cut(one_line(each), 100) for each in dict.fromkeys([*near, *names[:20]])][:20]
     more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
     return f"No {noun} {name!r}; there are {', '.join(shown)}{more}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..core.errors import ToolFailed
 from ..core.tools.base import bounded
 from .describe import (
     count,
+    cut,
     is_class,
     is_function,
     kind,
@@ -51,11 +53,12 @@ class Namespace:
 
     def variables(self) -> dict[str, object]:
         """A copy of what the person has defined, in the order they did, without what is private."""
-        every = self._every()
+        every = self.every()
         hidden = self.privacy.hidden(every)
         return {name: value for name, value in every.items() if name not in hidden}
 
-    def _every(self) -> dict[str, object]:
+    def every(self) -> dict[str, object]:
+        """The same with what is private; for no model."""
         hidden = self.shell.user_ns_hidden
         return {
             name: value
@@ -68,7 +71,14 @@ class Namespace:
 
     def view(self, name: str) -> View:
         """What may be told of one of the variables."""
-        return self.privacy.view(name, closed=name in self.privacy.closed(self._every()))
+        return self.privacy.view(name, closed=name in self.privacy.closed(self.every()))
+
+    def columns(self, name: str, value: object) -> list[str]:
+        """Those of a table in memory, without what is private; empty where it is none."""
+        with suppress(*TABLE_ERRORS):
+            frame = self.view(name).frame(value)
+            return frame.names() if frame and not frame.single else []
+        return []
 
     def schema(self, name: str, value: object) -> str:
         """One line of any value, and nothing of what it holds."""
@@ -88,7 +98,7 @@ class Namespace:
         found = {n: v for n, v in self.variables().items() if match.lower() in n.lower()}
         if not found:
             return f"No variable's name holds {match!r}." if match else "No variables yet."
-        closed = self.privacy.closed(self._every())
+        closed = self.privacy.closed(self.every())
         groups: dict[str, list[str]] = {"functions": [], "classes": [], "modules": []}
         tables: list[str] = []
         others: list[str] = []
@@ -104,7 +114,7 @@ class Namespace:
             else:
                 others.append(name)
         last = [
-            _cut(f"{label}: {', '.join(names)}", min(LINE_LIMIT, limit // 8))
+            cut(f"{label}: {', '.join(names)}", min(LINE_LIMIT, limit // 8))
             for label, names in groups.items()
             if names
         ]
@@ -151,7 +161,7 @@ class Namespace:
             text = f"{name}: {line_of(value, not view.closed, min(WORDS_SECONDS, left))}"
         except TABLE_ERRORS:
             text = f"{name}: {kind(value)}, which cannot be read now"
-        return view.told(_cut(text, 300))
+        return view.told(cut(text, 300))
 
     # -- one of them -----------------------------------------------------------------------
 
@@ -160,6 +170,7 @@ class Namespace:
 
         Raises `ToolFailed` where there is none, or where it would have to be computed.
         """
+        shown = cut(one_line(expression.strip()), 200)
         named = parsed(expression)
         variables = self.variables()
         if named.root not in variables:
@@ -168,13 +179,13 @@ class Namespace:
         try:
             for step in named.steps:
                 view.check(value, step)
-                value = part_of(value, step, expression)
+                value = part_of(value, step, shown)
             details = Details(not view.closed, view.frame, view.lazy)
-            text = "\n".join(details.of(expression.strip(), value))
+            text = "\n".join(details.of(shown, value))
             return bounded(view.told(text), INSPECT_LIMIT)
         except TABLE_ERRORS as error:
             raise ToolFailed(
-                f"{_cut(expression, 200)} could not be read ({type(error).__name__}); it may be "
+                f"{shown} could not be read ({type(error).__name__}); it may be "
                 "changing now. Look again, or run code."
             ) from error
 
@@ -211,7 +222,7 @@ def _fitting(head: str, width: int, told: Callable[[int], str], longest: int) ->
             said.append(f"… and {count(width - index, f'{more}column')}")
             break
         said.append(piece)
-    return f"{_cut(head, longest)}: {', '.join(said)}"
+    return f"{cut(head, longest)}: {', '.join(said)}"
 
 
 def _column(frame: Frame, index: int, rows: int, deadline: float) -> str:
@@ -230,7 +241,3 @@ def _names_only(names: list[str], room: int) -> str:
             return f"{said}… and {len(names) - index:,} others"
         said += name + (", " if index + 1 < len(names) else "")
     return said
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import ToolFailed
-from .describe import count, derives, kind, mro_of, no_such
+from .describe import count, cut, derives, kind, mro_of, no_such
 from .frames import frame_of, lazy_column, lazy_of
 
 
@@ -58,8 +58,9 @@ def parsed(expression: str) -> Named:
     return Named(node.id, tuple(reversed(steps)))
 
 
-def part_of(value: Any, step: str | int, expression: str) -> Any:
-    """One step inward. A text step keeps its first character: `.attribute` or `[key`."""
+def part_of(value: Any, step: str | int, shown: str) -> Any:
+    """One step inward. A text step keeps its first character: `.attribute` or `[key`. `shown` is
+    what an error calls the whole."""
     frame = frame_of(value)
     key: str | int = step if isinstance(step, int) else step[1:]
     if frame is not None and isinstance(key, str):
@@ -77,20 +78,20 @@ def part_of(value: Any, step: str | int, expression: str) -> Any:
         if key in stored:
             return stored[str(key)]
         raise ToolFailed(
-            f"{expression}: {kind(value)} stores no {key!r}; if it computes it, run code."
+            f"{shown}: {kind(value)} stores no {cut(str(key), 100)!r}; if it computes it, run code."
         )
     if derives(value, dict):
         for each, item in copy_of(value):
             if type(each) is type(key) and each == key:
                 return item
-        raise ToolFailed(f"{expression}: there is no key {key!r}.")
+        raise ToolFailed(f"{shown}: there is no key {cut(str(key), 100)!r}.")
     for base in (list, tuple):
         if derives(value, base) and isinstance(key, int):
             length = base.__len__(value)
             if -length <= key < length:
                 return base.__getitem__(value, key)
-            raise ToolFailed(f"{expression}: there are only {count(length, 'item')}.")
-    raise ToolFailed(f"{expression}: an item of {kind(value)} has to be computed; run code.")
+            raise ToolFailed(f"{shown}: there are only {count(length, 'item')}.")
+    raise ToolFailed(f"{shown}: an item of {kind(value)} has to be computed; run code.")
 
 
 def stored_in(value: object) -> dict[str, object]:

@@ -251,7 +251,7 @@ def wide_tables() -> dict[str, Any]:
         "wide_pandas": numbers,
         "wide_text": pd.DataFrame([["a"] * 10_000] * 3, columns=names),
         "wide_objects": pd.DataFrame([["a"] * 10_000] * 3, columns=names, dtype=object),
-        "wide_parts": pd.concat([numbers[[name]] for name in names], axis=1),
+        "wide_parts": pd.DataFrame(columns, copy=False),  # an array for each column
         "wide_polars": pl.DataFrame(columns),
         "wide_arrow": pa.table(columns),
         "long_objects": pd.DataFrame({"x": ["a"] * 1_000_000}, dtype=object),
