@@ -15,7 +15,7 @@ class NextCell:
 
     def __init__(self, shell: Any, main: MainThread) -> None:
         self._shell, self._main = shell, main
-        self._of: object = None
+        self._of: object = None  # the turn that offered last
         self._sources: list[str] = []
 
     @property
@@ -27,7 +27,7 @@ class NextCell:
 
     async def offer(self, source: str) -> None:
         owner = CURRENT.get()
-        if owner is not self._of:
+        if owner is None or owner is not self._of:
             self._of, self._sources = owner, []
         self._sources.append(source.strip("\n"))
         joined = "\n\n".join(self._sources)
