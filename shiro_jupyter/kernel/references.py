@@ -27,6 +27,7 @@ from ..core.tools.read_file import window
 from ..core.workspace.ignore import Extra, rules_of
 from ..core.workspace.names import printable
 from ..core.workspace.paths import open_regular, resolve, shown
+from ..core.workspace.picker import BARE, SIGN
 from ..core.workspace.project import Project
 from ..core.workspace.text import decode
 from ..core.workspace.threads import in_thread
@@ -53,13 +54,10 @@ _CODE = re.compile(
     r"`[^`\n]+`|^[ \t]*@[\w.]+(?:\([^\n]*\))?[ \t]*\n(?=[ \t]*(?:@|def |async def |class ))",
     re.MULTILINE,
 )
-# Not behind a letter, as in an address; a language without blanks between words has none here.
-_WIDE = r"\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef"
 _AT = re.compile(
-    rf"(?<![^\W{_WIDE}])(?<![.+\-/@%])@"
-    rf"(?:\"(?P<double>[^\"\n]+)\"|'(?P<single>[^'\n]+)'|“(?P<curly>[^”\n]+)”"
+    rf"{SIGN}(?:\"(?P<double>[^\"\n]+)\"|'(?P<single>[^'\n]+)'|“(?P<curly>[^”\n]+)”"
     rf"|(?P<cell>{CELL}[\w-]+)|(?P<item>{_NAME}(?:\.{_NAME})*(?:{_KEY}(?:\.{_NAME})*)+)"
-    r"|(?P<bare>[^\s@\"'`“”‘’<>|,;(){}\[\]]+))"
+    rf"|(?P<bare>{BARE}+))"
 )
 _END = ".:!?…。！？、，"
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+")

@@ -15,6 +15,8 @@ _ESCAPED = re.compile(
 
 def printable(name: str) -> str:
     """A file's name on one line, with what no wire carries and what nobody sees escaped."""
+    if name.isascii() and name.isprintable():
+        return name
     return "".join(each if is_visible(each) else _escaped(each) for each in name)
 
 
