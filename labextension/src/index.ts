@@ -13,6 +13,7 @@ import {
 import { callAttention } from './attention';
 import { Connection, type Addressed } from './connection';
 import { LiveDocument } from './document';
+import { offerKeeping } from './kept';
 import { drawTurns } from './mount';
 import { closeInput, tend } from './outputs';
 import { ShiroPanel } from './panel';
@@ -63,6 +64,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
       });
       drawTurns(notebook, connection, (code, after) => insertCode(document, after, code));
       tend(connection, notebook);
+      offerKeeping(connection, notebook);
       callAttention(
         connection,
         () => notebook.title.label,

@@ -29,6 +29,7 @@ export function hostOf(
         }
       }),
     keep: words => connection.giveBack([words]),
+    keepCode: number => void connection.send({ do: 'prompt', text: `/keep ${number}` }),
     picture: async key => {
       const { mime = '', data = '', error } = await connection.send({ do: 'picture', key });
       return PICTURE.test(mime)

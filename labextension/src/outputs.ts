@@ -8,7 +8,7 @@ import type { Turns } from './view/turns';
 import { TurnView } from './view/view';
 
 /** Milliseconds after the end of a turn in which its output comes by itself. */
-const SETTLED = 1500;
+export const SETTLED = 1500;
 const INPUT = 'jp-OutputArea-stdin-item';
 const ANSWERED = 'jp-OutputArea-stdin-hiding';
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
@@ -150,13 +150,14 @@ function put(cell: ICodeCellModel | undefined, mark: Mark, data: Bundle): void {
   }
 }
 
-type Place = Omit<Mark, 'ended'>;
+export type Place = Omit<Mark, 'ended'>;
 
 function is(mark: Mark, { kernel, turn }: Place): boolean {
   return mark.kernel === kernel && mark.turn === turn;
 }
 
-function find(cell: ICodeCellModel, place: Place) {
+/** The output of a turn in a cell. */
+export function find(cell: ICodeCellModel, place: Place) {
   return marked(cell).find(({ mark }) => is(mark, place));
 }
 

@@ -17,7 +17,7 @@ const PRE =
  * no colour of its own, so that it reads anywhere, in light and dark.
  */
 export function frozen(turn: Turn): Frozen {
-  const { prompt, work, answer, notes, tasks, ended } = turn;
+  const { prompt, work, answer, data, notes, tasks, ended } = turn;
   const tools = work.filter(each => each.kind === 'tool').length;
   const parts: Frozen[] = [
     ...(prompt ? [quoted(prompt)] : []),
@@ -25,6 +25,7 @@ export function frozen(turn: Turn): Frozen {
       ? [folded(`${tools} tool call${tools === 1 ? '' : 's'}`, work.flatMap(step))]
       : work.flatMap(step)),
     ...answer.map(prose),
+    ...(data?.changes ? [line(`data: ${data.changes}`)] : []),
     ...notes.map(note => line(note)),
     ...(tasks ? [verbatim([tasks.bar, ...tasks.lines].join('\n'))] : []),
     ...(ended?.reason ? [line(ended.reason, 'font-weight:bold')] : []),

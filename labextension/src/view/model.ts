@@ -79,6 +79,8 @@ export interface Turn {
   work: readonly (Said | Asked | Tool)[];
   flight: Flight | null;
   answer: readonly string[];
+  /** What became of the person's data, and code for it that no cell holds; each may be empty. */
+  data: { changes: string; unkept: string } | null;
   notes: readonly string[];
   questions: readonly Question[];
   tasks: { bar: string; lines: readonly string[] } | null;

@@ -1,5 +1,8 @@
-import { drawn, grow, h } from './dom';
+import { button, drawn, grow, h } from './dom';
 import type { Turn } from './model';
+
+/** Milliseconds in which the code of a turn is put into cells. */
+const KEEPING = 5000;
 
 /** A piece of the view; `update` touches its DOM only where what it shows has changed. */
 export interface Part {
@@ -45,6 +48,42 @@ export function list(name: 'notes' | 'queue'): Part {
       return lines.length > 0;
     }
   );
+}
+
+/** What became of the data, and the offer to keep the code for it. */
+export function data(keep?: (turn: number) => void): Part {
+  const changes = h('div');
+  const words = h('span');
+  const offer = h('div', '', words);
+  let number = 0;
+  if (keep) {
+    offer.append(keepButton(() => keep(number)));
+  }
+  const found = part(
+    h('div', 'shiro-data', changes, offer),
+    turn => turn.data,
+    shown => {
+      changes.textContent = shown?.changes ? `data: ${shown.changes}` : '';
+      words.textContent = shown?.unkept ?? '';
+      offer.hidden = !shown?.unkept;
+      return !!shown;
+    }
+  );
+  const update = (turn: Turn): void => {
+    number = turn.number;
+    found.update(turn);
+  };
+  return { el: found.el, update };
+}
+
+/** Whatever comes of it is seen elsewhere, so that it may be pressed again after a while. */
+export function keepButton(press: () => void): HTMLButtonElement {
+  const el = button('Keep as cells', 'shiro-small', () => {
+    el.disabled = true;
+    setTimeout(() => (el.disabled = false), KEEPING);
+    press();
+  });
+  return el;
 }
 
 export function tasks(): Part {

@@ -26,7 +26,7 @@ const CSS = `
   border-radius: 2px;
 }
 .shiro-view summary { cursor: pointer; }
-.shiro-faint, .shiro-seconds, .shiro-tokens, .shiro-notes, .shiro-queue, .shiro-footer,
+.shiro-faint, .shiro-seconds, .shiro-tokens, .shiro-notes, .shiro-queue, .shiro-data, .shiro-footer,
 .shiro-earlier > summary, .shiro-reasoning { color: var(--shiro-faint); }
 
 .shiro-status { display: flex; flex-wrap: wrap; align-items: center; min-height: 26px; }
@@ -242,7 +242,10 @@ const CSS = `
   content: '';
 }
 
-.shiro-notes, .shiro-queue { margin-top: 4px; }
+.shiro-notes, .shiro-queue, .shiro-data { margin-top: 4px; }
+.shiro-data > *, .shiro-keep { font-size: 12px; white-space: pre-wrap; }
+.shiro-data .shiro-button { margin-left: 8px; }
+.shiro-keep { margin-left: var(--jp-cell-prompt-width, 0); } /* in line with the outputs above */
 .shiro-notes > *, .shiro-queue > * { font-size: 12px; white-space: pre-wrap; }
 .shiro-notes > ::before { content: '· '; }
 

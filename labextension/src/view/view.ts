@@ -13,6 +13,8 @@ export interface Host {
   send(request: Request): void;
   /** Puts code into a new cell; absent where there is no notebook to put it in. */
   insert?(code: string): void;
+  /** Puts the code of a turn, by its number in the session, into cells; absent where it cannot. */
+  keepCode?(turn: number): void;
   /** Takes words that were typed for a question which is asked no more. */
   keep?(words: string): void;
   /** Answers the address of a picture, or why there is none; absent where none can be had. */
@@ -33,6 +35,7 @@ const NOTHING: Turn = {
   work: [],
   flight: null,
   answer: [],
+  data: null,
   notes: [],
   questions: [],
   tasks: null,
@@ -64,6 +67,7 @@ export class TurnView {
       parts.tasks(),
       new Work(insert, host.picture?.bind(host)),
       answer(insert),
+      parts.data(host.keepCode?.bind(host)),
       parts.reasoning(),
       new InFlight(),
       parts.list('notes'),
