@@ -1,0 +1,475 @@
+"""The methods of pandas' tables and groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...core.policy.names import named as words
+from .methods import Call, Does
+from .query import assigned, names_in
+from .values import (
+    ANY,
+    PLAIN,
+    Closure,
+    Column,
+    Const,
+    Frame,
+    Grouped,
+    Items,
+    Known,
+    Mapping,
+    Mask,
+    Row,
+    Rows,
+    Table,
+    Value,
+    all_strings,
+    strings,
+    text,
+    truth,
+)
+
+ON_COLUMNS = (1, "columns")
+
+
+def _on_columns(call: Call, at: int | None = None) -> bool:
+    axis = call.given(at, "axis")
+    return isinstance(axis, Const) and axis.value in ON_COLUMNS
+
+
+def _drop(call: Call) -> Known:
+    gone = call.named.get("columns")
+    if gone is None and _on_columns(call, 1):
+        gone = call.given(0, "labels")
+    if gone is None:
+        return call.same()  # rows
+    if call.text(None, "errors", "raise") == "raise":
+        call.uses(gone)
+    return call.make(call.table.made().minus(*strings(gone)))
+
+
+def _rename(call: Call) -> Known:
+    mapping = call.named.get("columns")
+    if mapping is None and _on_columns(call):
+        mapping = call.given(0, "mapper")
+    if mapping is None:
+        return call.same() if "axis" not in call.named else call.make(call.table.opened())
+    if not isinstance(mapping, Mapping) or mapping.pairs is None:
+        return call.make(call.table.opened())
+    if text(call.named.get("errors")) == "raise":
+        call.uses(mapping)
+    return call.make(renamed(call.table, mapping))
+
+
+def renamed(table: Table, mapping: Mapping) -> Table:
+    old = all_strings(mapping)
+    new = [text(value) for _, value in mapping.pairs or ()]
+    if old is None or None in new:
+        return table.opened()
+    kept = [name for before, name in zip(old, new, strict=True) if table.has(before) and name]
+    return table.made().minus(*old).plus(*kept)
+
+
+def _assign(call: Call) -> Known:
+    made = call.make(call.table.made())
+    for name, value in call.named.items():
+        if isinstance(value, Closure):
+            call.world.call(value, made)
+        call.world.put(made, call.world.table(made).plus(name))
+    return made
+
+
+def _insert(call: Call) -> Known:
+    name = text(call.given(1, "column"))
+    if name is None:
+        call.world.open(call.frame)
+    else:
+        call.world.gain(call.frame, [name])
+    return PLAIN
+
+
+def _pop(call: Call) -> Known:
+    call.uses(call.given(0, "item"))
+    name = text(call.given(0, "item"))
+    if name is not None:
+        call.world.put(call.frame, call.table.minus(name))
+    return Column(name=name, levels=call.table.levels)
+
+
+def _set_index(call: Call) -> Known:
+    keys, table = call.given(0, "keys"), call.table
+    call.uses(keys)
+    names = all_strings(keys)
+    if names is None or "append" in call.named:
+        return call.make(replace(table.made(), levels=None, flat=False))
+    left = table.made()
+    if call.flag("drop", True):
+        left = left.minus(*names)
+    return call.make(replace(left, levels=frozenset(names), flat=len(names) == 1))
+
+
+def _reset_index(call: Call) -> Known:
+    table = call.table
+    if call.flag("drop", False):
+        return call.make(replace(table.made(), levels=frozenset(), flat=True))
+    if call.args or call.named.keys() - {"inplace", "drop"} or table.levels is None:
+        return call.make(table.opened())
+    default = ("index", "level_0", "level_1", "level_2", "level_3")
+    made = table.made().plus(*table.levels, *default)
+    return call.make(replace(made, levels=frozenset(), flat=True))
+
+
+def _merge(call: Call) -> Known:
+    right = call.given(0, "right")
+    on = call.given(2, "on")
+    call.uses(on, levels=True)
+    call.uses(call.given(3, "left_on"), levels=True)
+    if not isinstance(right, Frame):
+        return call.make(call.table.opened())
+    world, other = call.world, call.world.table(right)
+    for value in (on, call.given(4, "right_on")):
+        world.uses(right, strings(value), call.node, levels=True, where=call.first)
+    return call.make(_merged(call, call.table, other))
+
+
+def _merged(call: Call, left: Table, right: Table) -> Table:
+    if left.columns is None or right.columns is None:
+        return left.opened()
+    suffixes = call.given(8, "suffixes")
+    ends = ["_x", "_y"] if suffixes is None else all_strings(suffixes)
+    if ends is None or len(ends) != 2 or left.levels is None or right.levels is None:
+        return left.opened()
+    mine, theirs = left.columns | left.hidden, right.columns | right.hidden
+    both = mine & theirs
+    on = all_strings(call.given(2, "on"))
+    levels = left.levels | right.levels
+    rows_kept = levels or {"left_index", "right_index"} & call.named.keys()
+    made = left.made().plus(*right.columns, *levels)
+    hidden = left.hidden | right.hidden
+    made = replace(made, hidden=hidden, levels=levels, flat=not rows_kept)
+    made = made.plus(*(name + end for name in both for end in ends), "_merge", "key_0")
+    # Surely suffixed are those that both tables surely have, apart from the keys.
+    known = isinstance(call.given(2, "on"), Const | Items) and on is not None
+    if known and all(ends) and left.live is not None and right.live is not None:
+        made = made.minus(*(both - set(on or ()) - left.levels - right.levels))
+    return made
+
+
+def _join(call: Call) -> Known:
+    call.uses(call.given(1, "on"), levels=True)
+    other = call.given(0, "other")
+    if not isinstance(other, Frame) or {"lsuffix", "rsuffix"} & call.named.keys():
+        return call.make(call.table.opened())
+    right, table = call.world.table(other), call.table
+    if right.columns is None or table.columns is None:
+        return call.make(table.opened())
+    made = table.made().plus(*right.columns)
+    levels = None if table.levels is None or right.levels is None else table.levels | right.levels
+    hidden = made.hidden | right.hidden
+    return call.make(replace(made, hidden=hidden, levels=levels, flat=table.flat and right.flat))
+
+
+def _melt(call: Call) -> Known:
+    kept = call.given(0, "id_vars")
+    call.uses(kept)
+    call.uses(call.given(1, "value_vars"))
+    names = [] if kept is None else all_strings(kept)
+    variable, value = text(call.given(2, "var_name")), call.text(3, "value_name", "value")
+    if names is None or variable is None or value is None:
+        return call.make(call.table.opened())
+    return call.make(replace(call.table.made().only(*names, variable, value), levels=None))
+
+
+def _query(call: Call) -> Known:
+    said = text(call.given(0, "expr"))
+    if said is not None and not call.named.keys() - {"inplace", "engine"}:
+        call.world.uses(call.frame, names_in(said), call.node, levels=True, where=call.on)
+    return call.same()
+
+
+def _eval(call: Call) -> Known:
+    said = text(call.given(0, "expr"))
+    if said is None or call.named.keys() - {"inplace", "engine"}:
+        return call.make(call.table.opened())
+    lines = assigned(said)
+    made = call.table.made()
+    for target, names in lines:
+        call.world.uses_of(made, names, call.node, levels=True, where=call.on)
+        made = made.plus(target) if target else made
+    return call.make(made) if any(target for target, _ in lines) else Column()
+
+
+def _select(call: Call) -> Known:
+    """`reindex(columns=…)`, which makes what is missing."""
+    wanted = call.named.get("columns")
+    if wanted is None and not call.args and "labels" not in call.named:
+        return call.same()
+    names = all_strings(wanted)
+    return call.make(call.table.opened() if names is None else call.table.made().only(*names))
+
+
+def _group(call: Call) -> Known:
+    by = call.given(0, "by")
+    about = "level" not in call.named and Does(unless=("axis",)).about_columns(call)
+    names, table = all_strings(by), call.table
+    if about:
+        # A list of as many names as there are rows would be a label for each.
+        many = len(by.values or ()) if isinstance(by, Items) else 0
+        stray = bool(many) and not any(table.has(each, levels=True) for each in names or ())
+        if not many or table.rows != many:
+            with call.world.doubted(stray and table.rows is None):
+                call.uses(by, levels=True)
+    return Grouped(
+        of=call.same(),
+        keys=tuple(names) if about and names is not None else None,
+        as_index=call.flag("as_index", True) is True,
+    )
+
+
+def _apply(call: Call) -> Known:
+    function = call.given(0, "func")
+    if not isinstance(function, Closure):
+        return Value(call.world.ran(function), True)
+    certain = bool(call.table.rows)
+    with call.world.doubted(not certain):
+        if _on_columns(call, 1):
+            call.world.call(function, Row(table=call.table))
+        else:
+            call.world.call(function, PLAIN)
+    return PLAIN
+
+
+def _pipe(call: Call) -> Known:
+    function = call.given(0, "func")
+    if isinstance(function, Closure):
+        return call.world.call(function, call.frame, *call.args[1:])
+    return Value(call.world.ran(function, call.frame), True)
+
+
+def _agg(call: Call) -> Known:
+    how = call.given(0, "func")
+    if isinstance(how, Mapping):
+        call.uses(how)
+    for value in call.named.values():
+        if isinstance(value, Items) and value.values and len(value.values) == 2:
+            call.uses(value.values[0])
+    return PLAIN
+
+
+def _value_counts(call: Call) -> Known:
+    call.uses(call.given(0, "subset"))
+    names = all_strings(call.given(0, "subset"))
+    return Column(name="count", levels=None if names is None else frozenset(names))
+
+
+def _plot(call: Call) -> Known:
+    call.uses(call.named.get("y"))
+    if text(call.named.get("x")) is not None:
+        call.uses(call.named.get("x"))
+    return PLAIN
+
+
+def _iterrows(call: Call) -> Known:
+    return Rows(row=Row(table=call.table), numbered=True)
+
+
+def _itertuples(call: Call) -> Known:
+    return Rows(row=Row(table=call.table, fields=True))
+
+
+def _get(call: Call) -> Known:
+    call.world.asked.update(strings(call.given(0, "key")))
+    return PLAIN
+
+
+def _changes(call: Call) -> Known:
+    call.world.open(call.frame)
+    return PLAIN
+
+
+def _plain(call: Call) -> Known:
+    return PLAIN
+
+
+SAME = Does(unless=())
+PLAINLY = Does(makes=_plain)
+_KEEPING = (
+    "copy head tail sample fillna ffill bfill interpolate round clip infer_objects convert_dtypes "
+    "replace where mask abs sort_index truncate set_flags map applymap shift diff cumsum cumprod "
+    "cummax cummin rank pct_change isna notna isnull notnull reindex_like between_time at_time "
+    "first last add sub mul div select_dtypes describe corr cov nlargest tz_localize tz_convert"
+)
+_PLAINLY = (
+    "info to_csv to_excel to_parquet to_json to_dict to_numpy to_html to_markdown to_string "
+    "to_records to_sql to_pickle to_clipboard to_latex to_feather to_hdf mean sum min max median "
+    "std var sem skew kurt count nunique prod quantile mode any all keys items memory_usage "
+    "idxmax idxmin equals squeeze hist"
+)
+PANDAS: dict[str, Does] = {
+    **dict.fromkeys(_KEEPING.split(), SAME),
+    **dict.fromkeys(_PLAINLY.split(), PLAINLY),
+    "hist": Does(((0, "column"), (1, "by")), makes=_plain, unless=()),
+    "boxplot": Does(((0, "column"),), makes=_plain, unless=()),
+    "sort_values": Does(((0, "by"),), levels=True),
+    "dropna": Does(((None, "subset"),)),
+    "drop_duplicates": Does(((0, "subset"),)),
+    "duplicated": Does(((0, "subset"),), makes=lambda call: Mask()),
+    "explode": Does(((0, "column"),)),
+    "nlargest": Does(((1, "columns"),)),
+    "nsmallest": Does(((1, "columns"),)),
+    "astype": Does(makes=lambda call: _astype(call)),
+    "pivot_table": Does(((0, "values"), (1, "index"), (2, "columns")), levels=True, makes="any"),
+    "pivot": Does(((None, "values"), (None, "index"), (None, "columns")), levels=True, makes="any"),
+    "drop": Does(makes=_drop),
+    "rename": Does(makes=_rename),
+    "assign": Does(makes=_assign),
+    "insert": Does(makes=_insert),
+    "pop": Does(makes=_pop),
+    "update": Does(makes=_plain),
+    "isetitem": PLAINLY,
+    "set_index": Does(makes=_set_index),
+    "reset_index": Does(makes=_reset_index),
+    "merge": Does(makes=_merge),
+    "join": Does(makes=_join),
+    "melt": Does(makes=_melt),
+    "query": Does(makes=_query),
+    "eval": Does(makes=_eval),
+    "reindex": Does(makes=_select),
+    "filter": Does(makes=lambda call: call.make(call.table.made())),
+    "groupby": Does(makes=_group),
+    "apply": Does(makes=_apply),
+    "transform": Does(makes=_apply),
+    "pipe": Does(makes=_pipe),
+    "agg": Does(makes=_agg),
+    "aggregate": Does(makes=_agg),
+    "value_counts": Does(makes=_value_counts),
+    "plot": Does(makes=_plot),
+    "iterrows": Does(makes=_iterrows),
+    "itertuples": Does(makes=_itertuples),
+    "get": Does(makes=_get),
+    "isin": Does(makes=lambda call: call.same()),
+}
+
+
+def _astype(call: Call) -> Known:
+    if isinstance(wanted := call.given(0, "dtype"), Mapping):
+        call.uses(wanted)
+    return call.same()
+
+
+def named_aggregation(call: Call) -> Known:
+    """`pd.NamedAgg`, which is a pair."""
+    column, how = call.given(0, "column"), call.given(1, "aggfunc")
+    return Items((column or PLAIN, how or PLAIN))
+
+
+# -- groups ------------------------------------------------------------------------------------
+
+_REDUCING = words("""
+    mean sum min max median std var count nunique first last prod any all sem
+""")
+
+
+def grouped_item(call: Call, group: Grouped, key: Known) -> Known:
+    """`groups["x"]`, `groups[["x", "y"]]`."""
+    call.uses(key)
+    if (name := text(key)) is not None:
+        return replace(group, picked=name)
+    names = all_strings(key)
+    return ANY if names is None else replace(group, picked=tuple(names))
+
+
+def grouped_method(call: Call, group: Grouped, name: str) -> Known:
+    table, how = call.table, call.given(0, "func")
+    if name in ("agg", "aggregate"):
+        return _grouped_agg(call, group, how)
+    if name in ("apply", "pipe", "filter", "transform") and isinstance(how, Closure):
+        inside = table.made().plus(*(group.keys or ()))
+        whole = name == "apply" and group.picked is None
+        with call.world.doubted():
+            call.world.call(how, call.make(inside) if whole else PLAIN)
+        return PLAIN
+    if name == "size":
+        keys = group.keys
+        return Column(name="size", levels=None if keys is None else frozenset(keys))
+    if name not in _REDUCING or group.keys is None:
+        return PLAIN
+    return _reduced(call, group, group.picked)
+
+
+def _reduced(call: Call, group: Grouped, picked: tuple[str, ...] | str | None) -> Known:
+    keys = frozenset(group.keys or ())
+    if isinstance(picked, str) and group.as_index:
+        return Column(name=picked, levels=keys)
+    names = (picked,) if isinstance(picked, str) else picked
+    made = call.table.made()
+    made = made.minus(*keys) if names is None else made.only(*names)
+    if not group.as_index:
+        return call.make(replace(made.plus(*keys), levels=frozenset(), flat=True))
+    return call.make(replace(made, levels=keys, flat=len(keys) == 1))
+
+
+def _grouped_agg(call: Call, group: Grouped, how: Known | None) -> Known:
+    made: list[str] | None = list(call.named)
+    if isinstance(how, Mapping) and group.picked is None:
+        call.uses(how)
+        simple = all(text(value) is not None for _, value in how.pairs or ())
+        made = all_strings(how) if simple else None
+    elif isinstance(how, Items) and isinstance(group.picked, str):
+        made = all_strings(how)
+    elif how is not None or call.starred:
+        made = None
+    else:
+        for value in call.named.values():
+            if isinstance(value, Items) and value.values and group.picked is None:
+                call.uses(value.values[0])
+    if made is None or group.keys is None:
+        return PLAIN
+    keys = frozenset(group.keys)
+    table = call.table.made().only(*made)
+    if not group.as_index:
+        return call.make(replace(table.plus(*keys), levels=frozenset(), flat=True))
+    return call.make(replace(table, levels=keys, flat=len(keys) == 1))
+
+
+# -- series ------------------------------------------------------------------------------------
+
+_MASKING = words("""
+    isin isna notna isnull notnull between duplicated eq ne gt ge lt le
+""")
+_COLUMN_KEEPING = words("""
+    fillna astype head tail round abs sort_values sort_index dropna nlargest nsmallest copy
+    replace clip
+""")
+
+
+def column_method(call: Call, column: Column, name: str) -> Known:
+    if column.of != "pandas":
+        return Mask() if name in ("is_in", "is_null", "is_not_null", "is_between") else PLAIN
+    if name in _MASKING:
+        return Mask()
+    if name in _COLUMN_KEEPING and "inplace" not in call.named:
+        return column
+    if name == "value_counts":
+        levels = None if column.name is None else frozenset({column.name, "index"})
+        return Column(name="count", levels=levels)
+    if name == "rename" and (new := text(call.given(0, "index"))) is not None:
+        return replace(column, name=new)
+    if name in ("reset_index", "to_frame"):
+        return _framed(call, column, name)
+    if name in ("apply", "map", "transform") and (function := call.given(0, "func")) is not None:
+        call.world.ran(function)
+    return PLAIN
+
+
+def _framed(call: Call, column: Column, name: str) -> Known:
+    if truth(call.named.get("drop")):
+        return column
+    named = text(call.named.get("name")) or column.name
+    if call.args or call.named.keys() - {"name"} or named is None or column.levels is None:
+        return PLAIN
+    if name == "to_frame":
+        return call.make(Table(columns=frozenset({named}), levels=column.levels))
+    # Older versions name counts after the column, and sizes 0.
+    names = {named, "index", "level_0", "level_1", "level_2", *column.levels}
+    return call.make(Table(columns=frozenset(names), levels=frozenset(), flat=True))

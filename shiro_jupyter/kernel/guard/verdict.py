@@ -1,0 +1,114 @@
+"""What was found, in words for the model and the person."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+FOUND = 5  # that are told
+NEAR = 3
+LISTED = 15  # columns that are told where none is near
+_MANY = 3_000  # columns from which on only a part is compared
+_LETTERS = 60
+_WORD = re.compile(r"[a-z]+|\d+")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not there. `what`: `df has no column 'x'`; `near` are names that are."""
+
+    line: int
+    what: str
+    near: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = f"line {self.line}: {self.what}"
+        if self.near:
+            return f"{said}; nearest: {', '.join(map(_cut, self.near))}"
+        if not self.others:
+            return said
+        more = f" and {len(self.others) - LISTED:,} more" if len(self.others) > LISTED else ""
+        return f"{said}; it has {', '.join(map(_cut, self.others[:LISTED]))}{more}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`certain`: what will fail; `doubtful`: what will fail if it is reached."""
+
+    certain: tuple[Finding, ...] = ()
+    doubtful: tuple[Finding, ...] = ()
+
+    @property
+    def refusal(self) -> str:
+        """Why the code is not run; empty where it may be."""
+        if not self.certain:
+            return ""
+        return f"Not run, since it would fail. {_listed(self.certain)}. Correct it and call again."
+
+    @property
+    def warning(self) -> str:
+        return f"Doubtful: {_listed(self.doubtful)}." if self.doubtful else ""
+
+
+def _listed(found: tuple[Finding, ...]) -> str:
+    more = f"; and {len(found) - FOUND} more" if len(found) > FOUND else ""
+    return "; ".join(map(str, found[:FOUND])) + more
+
+
+def nearest(name: str, names: Collection[str]) -> tuple[str, ...]:
+    """Those most like it, best first; at most three."""
+    key = _plain(name)
+    some = names if len(names) <= _MANY else [each for each in names if _shares(key, each)]
+    scored = [(_likeness(name, key, each), each) for each in list(some)[:_MANY]]
+    good = sorted(((-score, each) for score, each in scored if score >= 0.6))
+    return tuple(each for _, each in good[:NEAR])
+
+
+def _likeness(name: str, key: str, other: str) -> float:
+    theirs = _plain(other)
+    if key == theirs:
+        return 1.0
+    words, their_words = _WORD.findall(name.lower()), _WORD.findall(other.lower())
+    alike = sum(any(_alike(each, word) for word in their_words) for each in words)
+    shared = 2 * alike / (len(words) + len(their_words) or 1)
+    matcher = difflib.SequenceMatcher(None, key, theirs, autojunk=False)
+    if shared < 0.6 and matcher.real_quick_ratio() < 0.6:
+        return 0.0
+    return min(max(matcher.ratio(), 0.55 + 0.4 * shared if shared else 0.0), 0.99)
+
+
+def _alike(one: str, two: str) -> bool:
+    """Whether two words are the same, or one is the other cut short."""
+    short, long = sorted((one, two), key=len)
+    return short == long or (len(short) > 2 and long.startswith(short))
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _shares(key: str, other: str) -> bool:
+    return key[:3] in _plain(other) or key[-3:] in _plain(other)
+
+
+def _cut(name: str) -> str:
+    return repr(name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…")
+
+
+def missing_column(line: int, table: str, name: str, names: Iterable[str]) -> Finding:
+    known = sorted(names)
+    what = f"{table} has no column {_cut(name)}"
+    return Finding(line, what, nearest(name, known), tuple(known))
+
+
+def missing_attribute(
+    line: int, table: str, name: str, columns: Collection[str], own: Iterable[str]
+) -> Finding:
+    if name in columns:
+        return Finding(line, f"{table}.{name} is no attribute; the column is {table}[{name!r}]")
+    near = nearest(name, sorted({*columns, *own}))
+    what = f"{table} has no column or attribute {name!r}"
+    return Finding(line, what, near, tuple(sorted(columns)))
