@@ -167,8 +167,9 @@ class Services:
         return with_unknown_rules(loaded, [tool.name for tool in self.own.tools()])
 
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
-        kernel = kernel_tools(self.namespace(loaded), self.live)
-        kernel += notebook_tools(self.editor, self.live)
+        namespace = self.namespace(loaded)
+        kernel = kernel_tools(namespace, self.live)
+        kernel += notebook_tools(self.editor, self.live, lambda: self.held(namespace))
         memory = self.remembered.tools(loaded.settings.memory)
         return tools_for(loaded.settings.tool_sets, (*memory, *kernel))
 

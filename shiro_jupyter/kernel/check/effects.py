@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from ...views.visible import one_line
 from .cells import SKIPPED, CodeCell
-from .source import Magic, magic_of, read
+from .source import Magic, read
 
 Kind = Literal["writes", "network", "installs", "commands"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -66,20 +66,19 @@ def effects(cells: Sequence[CodeCell]) -> tuple[Effect, ...]:
     found = dict[Effect, None]()
     names = dict[str, str]()  # what an imported name stands for
     for cell in cells:
-        tree = read(cell.source).tree
-        if tree is None or SKIPPED in cell.tags:
+        if SKIPPED in cell.tags:
             continue
-        names |= dict(_imported(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call):
-                magic = magic_of(node)
-                kind = _of_magic(magic) if magic else _of_call(node, names)
-                if kind:
-                    said = f"{magic.name} {magic.line}" if magic else ast.unparse(node)
-                    found[Effect(cell.number, kind, one_line(said.strip(), SHOWN))] = None
-        bare = read(cell.source).bare
-        if bare and (kind := _of_magic(bare)):
-            found[Effect(cell.number, kind, one_line(f"{bare.name} {bare.line}", SHOWN))] = None
+        code = read(cell.source)
+        for magic in code.magics:
+            if kind := _of_magic(magic):
+                what = one_line(f"{magic.name} {magic.line}".strip(), SHOWN)
+                found[Effect(cell.number, kind, what)] = None
+        if code.tree is None:
+            continue
+        names |= dict(_imported(code.tree))
+        for node in ast.walk(code.tree):
+            if isinstance(node, ast.Call) and (kind := _of_call(node, names)):
+                found[Effect(cell.number, kind, one_line(ast.unparse(node), SHOWN))] = None
     return tuple(found)
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from ...core.settings import Loaded
 from ...core.tools.base import Tool
 from ...core.tools.shelf import HOSTED, SHELF
+from ..check.hidden import Live
 from ..live import LiveKernel
 from ..namespace import Namespace
 from ..notebook_changes import Editor
 from .inspect_variable import InspectVariable
 from .list_variables import ListVariables
+from .notebook_check import NotebookCheck
 from .notebook_edit import NotebookEdit
 from .notebook_read import NotebookRead
 from .notebook_run import NotebookRun
@@ -26,6 +28,7 @@ KERNEL_TOOLS: tuple[type[Tool[Any]], ...] = (
     NotebookRead,
     NotebookEdit,
     NotebookRun,
+    NotebookCheck,
 )
 
 
@@ -36,9 +39,13 @@ def kernel_tools(namespace: Namespace, live: LiveKernel) -> tuple[Tool[Any], ...
     return ListVariables(namespace), InspectVariable(namespace), RunPython(live)
 
 
-def notebook_tools(editor: Editor, live: LiveKernel) -> tuple[Tool[Any], ...]:
+def notebook_tools(
+    editor: Editor, live: LiveKernel, held: Callable[[], Awaitable[Live]]
+) -> tuple[Tool[Any], ...]:
+    """`held` answers what the live kernel holds."""
     notebooks = editor.notebooks
-    return NotebookRead(notebooks), NotebookEdit(editor), NotebookRun(notebooks, live)
+    run, check = NotebookRun(notebooks, live), NotebookCheck(notebooks, held)
+    return NotebookRead(notebooks), NotebookEdit(editor), run, check
 
 
 def with_unknown_rules(loaded: Loaded, own: Iterable[str] = ()) -> Loaded:

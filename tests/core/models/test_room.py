@@ -73,7 +73,7 @@ def test_every_tool_says_its_source() -> None:
         "commands": "bash job_status job_stop",
         "memory": "todo_write ask remember recall forget session_notes",
         "kernel": "list_variables inspect_variable run_python "
-        "notebook_read notebook_edit notebook_run",
+        "notebook_read notebook_edit notebook_run notebook_check",
     }
     assert found == {name: source for source, names in expected.items() for name in names.split()}
 

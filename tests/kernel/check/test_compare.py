@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+import pytest
+
+from shiro_jupyter.kernel.check.compare import CUT, compared
+
+
+def printed(text: Any, name: str = "stdout") -> dict[str, Any]:
+    return {"output_type": "stream", "name": name, "text": text}
+
+
+def value(**data: Any) -> dict[str, Any]:
+    mimes = {name.replace("_", "/"): each for name, each in data.items()}
+    return {"output_type": "execute_result", "data": mimes, "metadata": {}}
+
+
+def png(width: int, height: int, noise: bytes = b"") -> str:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", width, height)
+    return base64.b64encode(head + b"\x08\x06\0\0\0" + noise * 20).decode()
+
+
+FRAME = "        price  n\ncity            \nOslo  12.250000  3\nRome   7.100000  4"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "how"),
+    [
+        ("done\n", "done\n", "same"),
+        ("done", "done\n\n", "same"),
+        ("done\n", "Done\n", "differs"),
+        (FRAME, FRAME.replace("12.250000", "12.2500000000001"), "same"),
+        (FRAME, FRAME.replace("12.250000", "12.26"), "differs"),
+        (FRAME, FRAME.replace("Oslo", "Bonn"), "differs"),
+        (FRAME, FRAME.replace("   7.1", "        7.1"), "same"),
+        ("1000000 rows", "1000001 rows", "differs"),
+        ("loss: 0.30000000000000004", "loss: 0.3", "same"),
+        ("nan", "nan", "same"),
+        ("<A object at 0x7f01ab23cd45>", "<A object at 0x7fff00000000>", "times"),
+        ("<A object at 0x7f01ab23cd45>", "<B object at 0x7fff00000000>", "differs"),
+        ("started 2026-11-30 21:37:19", "started 2026-12-01 08:00:01", "times"),
+        ("2026-11-30T21:37:19.123456Z ok", "2026-12-01T08:00:01.5Z ok", "times"),
+        ("took 1.23 s", "took 45 ms", "times"),
+        ("took 1.23 s, 5 rows", "took 1.31 s, 6 rows", "differs"),
+        ("12.3 ms ± 45 µs per loop", "13 ms ± 1.2 µs per loop", "times"),
+        ("100%|##| 10/10 [00:01<00:00, 8.1it/s]", "100%|##| 10/10 [00:02<00:00, 4.9it/s]", "times"),
+        ("saved /tmp/tmpab12/x.csv", "saved /tmp/tmpzz99/x.csv", "times"),
+        ("saved /data/a/x.csv", "saved /data/b/x.csv", "differs"),
+        ("Mon Nov 30 2026", "Tue Dec 1 2026", "times"),
+        (
+            "id 123e4567-e89b-12d3-a456-426614174000",
+            "id 9c5b94b1-35ad-49bb-b118-8e8fc24abf80",
+            "times",
+        ),
+        ("10%\r50%\r100%", "33%\r100%", "same"),
+        ("\x1b[31mred\x1b[0m", "red", "same"),
+        ("3", "3.0", "same"),
+        ("v1.2.3", "v1.2.4", "differs"),
+        ("-1", "1", "differs"),
+        ("1e-12", "0", "differs"),
+    ],
+)
+def test_texts_differ_by_what_they_say(was: str, now: str, how: str) -> None:
+    assert compared([printed(was)], [printed(now)]).how == how
+    assert compared([value(text_plain=was)], [value(text_plain=now)]).how == how
+
+
+def test_the_first_line_that_differs_is_told() -> None:
+    found = compared([printed("a\nat 10:20\nb 1\nc")], [printed("a\nat 10:21\nb 2\nd")])
+    assert found.what == "saved “b 1”, now “b 2”"
+
+
+def test_the_tolerance_is_the_callers() -> None:
+    was, now = [printed("0.5001")], [printed("0.5002")]
+    assert compared(was, now).how == "differs"
+    assert compared(was, now, tolerance=1e-3).how == "same"
+
+
+def test_streams_are_compared_as_wholes_whatever_their_pieces_and_order() -> None:
+    was = [printed(["a\n", "b\n"]), printed("warned\n", "stderr")]
+    now = [printed("warned\n", "stderr"), printed("a\n"), printed("b\n")]
+    assert compared(was, now).how == "same"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "what"),
+    [
+        ([printed("a")], [], "stdout is not there"),
+        ([], [value(text_plain="1")], "a value is new"),
+        ([printed("a")], [printed("a", "stderr")], "stdout became stderr"),
+        (
+            [value(image_png=png(6, 4))],
+            [value(text_plain="x")],
+            "an image (image/png) became a value",
+        ),
+        (
+            [value(image_png=png(6, 4), text_plain="<Figure>")],
+            [value(image_png=png(6, 5), text_plain="<Figure>")],
+            "the image was 6×4 and is 6×5 pixels",
+        ),
+    ],
+)
+def test_what_is_new_gone_or_of_another_kind_is_named(
+    was: list[Any], now: list[Any], what: str
+) -> None:
+    assert compared(was, now).what == what
+
+
+def test_images_are_the_same_whatever_their_bytes() -> None:
+    was, now = (value(image_png=png(6, 4, noise)) for noise in (b"a", b"b"))
+    assert compared([was], [now]).how == "same"
+    told = value(image_png={"mime": "image/png", "bytes": 900})  # by a page that left it out
+    assert compared([told], [now]).how == "same"
+
+
+def test_html_counts_by_its_text_and_only_where_there_is_no_other() -> None:
+    styled = '<style>#T_{}</style><b id="T_{}">Oslo</b> <i>12.5</i>'
+    plain = "<IPython.core.display.HTML object>"
+    was = value(text_html=styled.format("ab1", "ab1"), text_plain=plain)
+    same = value(text_html=styled.format("cd2", "cd2"), text_plain=plain)
+    other = value(text_html=styled.format("cd2", "cd2").replace("Oslo", "Rome"), text_plain=plain)
+    assert compared([was], [same]).how == "same"
+    assert compared([was], [other]).how == "differs"
+
+
+def test_a_text_that_the_page_cut_is_compared_by_its_head() -> None:
+    whole = "".join(f"line {n}\n" for n in range(10_000))
+    cut = f"{whole[: CUT // 2]}\n… cut …\n{whole[-CUT // 2 :]}"
+    assert compared([printed(cut)], [printed(whole)]).how == "same"
+    assert compared([printed(cut)], [printed(f"x{whole}")]).how == "differs"

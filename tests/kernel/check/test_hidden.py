@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from shiro_jupyter.kernel.check.cells import CodeCell
+from shiro_jupyter.kernel.check.hidden import AGENT, UNKNOWN, Hidden, Live, hidden, order
+
+
+def test_each_name_of_the_live_kernel_alone_is_told_with_where_it_came_from() -> None:
+    live = Live(
+        ["kept", "deleted", "by_agent", "pushed", "later", "_private"],
+        ["", "deleted = 1", "kept = 2", "deleted = 3"],
+        {"by_agent"},
+    )
+    assert hidden(live, {"kept"}, [CodeCell(4, "later = 1")]) == [
+        Hidden("by_agent", AGENT),
+        Hidden("deleted", "[3], a cell that is gone or was changed"),
+        Hidden("pushed", UNKNOWN),
+    ]
+
+
+def test_counts_tell_the_order_that_cells_ran_in() -> None:
+    first, second, third = (CodeCell(n, "x", count=c) for n, c in ((1, 5), (2, 2), (4, 9)))
+    unrun, empty = CodeCell(5, "y"), CodeCell(6, " ")
+    found = order([first, second, third, unrun, empty])
+    assert found.late == ((second, first),)
+    assert found.never == (unrun,)
+    assert found.gone == 5  # 3, 4, 6, 7 and 8
+
+
+def test_a_notebook_that_never_ran_has_no_order() -> None:
+    found = order([CodeCell(1, "x"), CodeCell(2, "y")])
+    assert (found.late, found.never, found.gone) == ((), (), 0)
