@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shiro_jupyter.core.events import Answer, Event, Question
+from shiro_jupyter.core.policy.subjects import Subject
 from shiro_jupyter.core.sessions.session import Session
 from shiro_jupyter.core.sessions.undo import FileUndo
 from shiro_jupyter.core.tools.base import Tool, ToolContext, ToolResult
@@ -65,6 +66,17 @@ class Bench:
 
     def run(self, tool: Tool[Any], **arguments: Any) -> ToolResult:
         """The tool's result; what it raises for the model to mend is raised here too."""
-        parameters = tool.parse(json.dumps(arguments))
-        tool.subject(parameters, self.context)
-        return asyncio.run(tool.run(parameters, self.context))
+        parameters, context = tool.parse(json.dumps(arguments)), self.context
+
+        async def run() -> ToolResult:
+            await tool.prepare(parameters, context)
+            tool.subject(parameters, context)
+            return await tool.run(parameters, context)
+
+        return asyncio.run(run())
+
+    def judged(self, tool: Tool[Any], **arguments: Any) -> Subject:
+        """What of a call is to be approved."""
+        parameters, context = tool.parse(json.dumps(arguments)), self.context
+        asyncio.run(tool.prepare(parameters, context))
+        return tool.subject(parameters, context)

@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from pydantic import Field
 
-from ...core.errors import ModelMendable
+from ...core.errors import ModelMendable, ToolFailed
 from ...core.policy.subjects import Subject
 from ...core.tools.base import Parameters, Tool, ToolContext
 from ..notebook import Notebooks, Where
@@ -36,7 +36,9 @@ class NotebookTool(Tool[P], Generic[P, F]):
         """What is to be approved."""
 
     def found(self, context: ToolContext) -> F:
-        """What `look` found last."""
+        """What `look` found last. Raises `ToolFailed` where it could not be done."""
+        if fault := context.kept["fault"]:
+            raise ToolFailed(str(fault))
         found: F = context.kept["found"]  # type: ignore[assignment]
         return found
 
