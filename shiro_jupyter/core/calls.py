@@ -47,8 +47,12 @@ CHANGING: tuple[Access, ...] = ("write", "kernel")
 PATIENCE = 2.0
 
 
-# What the model may read of a result.
-Withheld = Callable[[ToolResult], ToolResult]
+@dataclass(frozen=True)
+class Withheld:
+    """`told` makes of a result what the model may read of it; `sure`: never all of it."""
+
+    told: Callable[[ToolResult], ToolResult]
+    sure: bool = True
 
 
 @dataclass(kw_only=True)
@@ -89,7 +93,7 @@ class Running:
         ended = self.task.done() and not self.task.cancelled()
         text = bounded(INTERRUPTED + self.said.text())
         result = self.task.result() if ended else ToolResult("interrupted", text)
-        return self.withheld(result) if self.withheld else result
+        return self.withheld.told(result) if self.withheld else result
 
 
 class Calls:
@@ -189,8 +193,8 @@ class Calls:
         try:
             summary = world.redacted(tool.summary(parameters))
             world.emit(events.ToolCalled(call.call_id, call.name, summary))
-            unseen = world.withholding(tool, parameters) is not None
-            context = replace(context, unseen=unseen)
+            withheld = world.withholding(tool, parameters)
+            context = replace(context, unseen=withheld is not None and withheld.sure)
             try:
                 refusal, context = await refusal_of(tool, parameters, context, world.gate)
             except asyncio.CancelledError:

@@ -6,11 +6,14 @@ import ast
 import builtins
 import re
 import traceback
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import ToolFailed
+from .describe import class_name
+from .namespace import Namespace
 
 # Characters, and how many variables.
 TRACEBACK_LIMIT, CELL_LIMIT, NAME_LIMIT, NAMES = 4_000, 4_000, 600, 20
@@ -18,38 +21,45 @@ ASK = "Find the cause of this error and mend it, or say what to change."
 
 
 def prompt_of_error(
-    error: BaseException,
-    source: str,
-    namespace: Mapping[str, Any],
-    describe: Callable[[str], str],
-    words: str = "",
+    error: BaseException, source: str, namespace: Namespace, words: str = ""
 ) -> str:
     """The prompt for an error that a cell with this source raised.
 
-    `describe(name)` says what a variable is without running anything of it.
+    An error's words quote values: where something is private, only its class and place are told.
     """
-    parts = [words or ASK, f"Error:\n{_cut(traceback_text(error), TRACEBACK_LIMIT)}"]
+    private = namespace.privacy.private
+    traced = _places(error) if private.any else traceback_text(error)
+    parts = [words or ASK, f"Error:\n{private.scrubbed(_cut(traced, TRACEBACK_LIMIT))}"]
     if source:
-        parts.append(f"The cell:\n{_cut(source, CELL_LIMIT)}")
-    if names := names_in(source, namespace):
-        described = "\n".join(_cut(_said(describe, name), NAME_LIMIT) for name in names)
+        parts.append(f"The cell:\n{private.scrubbed(_cut(source, CELL_LIMIT))}")
+    if names := names_in(source, namespace.variables()):
+        described = "\n".join(_cut(_said(namespace, name), NAME_LIMIT) for name in names)
         parts.append(f"Variables in it:\n{described}")
     return "\n\n".join(parts)
 
 
-def _said(describe: Callable[[str], str], name: str) -> str:
+def _said(namespace: Namespace, name: str) -> str:
     try:
-        return describe(name)
+        return namespace.inspect(name)
     except ToolFailed as error:
         return str(error)
 
 
 def traceback_text(error: BaseException) -> str:
     """The traceback without IPython's own frames at its head."""
+    return "".join(traceback.format_exception(type(error), error, _first(error))).strip()
+
+
+def _places(error: BaseException) -> str:
+    """The lines that it rose through and its class, without its words and its causes."""
+    return "".join([*traceback.format_tb(_first(error)), class_name(type(error))])
+
+
+def _first(error: BaseException) -> types.TracebackType | None:
     frame = error.__traceback__
     while frame and "IPython" in Path(frame.tb_frame.f_code.co_filename).parts:
         frame = frame.tb_next
-    return "".join(traceback.format_exception(type(error), error, frame)).strip()
+    return frame
 
 
 def names_in(source: str, namespace: Mapping[str, Any]) -> list[str]:

@@ -35,6 +35,9 @@ class LiveKernel:
     )
     # Told on main of code that is of no cell: which one asked, what it did, whether it ran well.
     ran: Callable[[str, str, Touched, bool], None] = lambda cell, code, touched, ok: None
+    # Told of all code, and of what came of it with its objects, which nobody else gets.
+    begins: Callable[[str], None] = lambda code: None
+    ended: Callable[[CodeResult], None] = lambda result: None
     _job: Job | None = None
 
     async def run(
@@ -78,10 +81,12 @@ class LiveKernel:
 
         if owner:
             owner.hide()
+        self.begins(code)
         try:
             self._job = self.main.put(run, awaited=awaited, owner=owner, here=nowhere)
             result: CodeResult = await self.main.result(self._job)
-            return replace(result, pictures=tuple(drawn))
+            self.ended(result)
+            return replace(result, pictures=tuple(drawn), value=None, error=None)
         finally:
             if owner:
                 owner.show()

@@ -25,7 +25,7 @@ _MAGICS = ("run_line_magic", "run_cell_magic")
 # The person's last inputs and results.
 _HISTORY = re.compile(r"_{1,3}|_i{0,3}\d*|_ih|_oh|_dh|In|Out")
 HISTORY = "<history>"  # the word for them, which no code says
-_DUNDER = re.compile(r"__\w+__")
+_DUNDER = re.compile(r"__(?!shiro_tool__)\w+__")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 

@@ -45,7 +45,7 @@ def btw(services: Services, rest: str) -> Work:
 
 def _shows_output(loaded: Loaded) -> bool:
     """What code prints is not for the model where it may hold what the model must not see."""
-    return not loaded.settings.schema_only
+    return not loaded.settings.kept_private.any
 
 
 def _doing(services: Services, *, output: bool) -> str:

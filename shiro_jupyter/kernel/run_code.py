@@ -10,7 +10,6 @@ import asyncio
 import contextvars
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -65,8 +64,9 @@ class CodeResult:
     unshown: int = 0  # displays beyond the limit, which only the person saw
     traceback: str = ""
     log: str = ""
-    seconds: float = 0.0
     pictures: tuple[str, ...] = ()  # keys of those that no cell shows
+    value: Any = None  # the objects themselves, for who tells of them in other words
+    error: BaseException | None = None
 
     def text(self) -> str:
         """What the model reads."""
@@ -178,7 +178,6 @@ class _Job:
         self._unshown, self._traceback = 0, ""
         self._result: Any = None
         self._interrupted = False
-        self._started = time.monotonic()
         self._transformed, self._broken = code, None
 
     def awaits(self) -> bool:
@@ -263,7 +262,8 @@ class _Job:
             unshown=self._unshown,
             traceback=self._traceback if failed and not interrupted else "",
             log=log,
-            seconds=time.monotonic() - self._started,
+            value=self._result.result if self._result else None,
+            error=error,
         )
 
     # -- listening -----------------------------------------------------------------------

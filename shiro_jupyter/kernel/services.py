@@ -63,6 +63,7 @@ from .references import References
 from .session_memory import SessionMemory
 from .tools import kernel_tools, notebook_tools, with_unknown_rules
 from .undo import Undo
+from .withheld import Withholding
 
 TICK_SECONDS = 0.1
 SENT = "The prompt went into the turn before it, which answers it."
@@ -81,21 +82,22 @@ class Services:
         outputs = self.folders.outputs_dir(found.root).resolve()
         self.project = replace(found, allowed=(outputs,))
         self.memory = Memory(self.project, self.folders, self.clock)
-        self.gate, self.redactor = Gate(), Redactor()
+        self.gate, self.redactor, self.privacy = Gate(), Redactor(), Privacy(shell)
         self.processes = Processes(os.environ, outputs, passes=self.redactor.stream)
         leases = Leases(self.folders.sessions_dir)
         self.remembered = SessionMemory(
-            self.memory, self.processes, self.clock, leases, shell.user_ns, self.answer
+            self.memory, self.processes, self.clock, leases, self.seen, self.answer
         )
         self.models = Models(self.folders, os.environ, self.clock)
         self.feed = Feed(self.clock.monotonic)
-        self.main, self.pictures = MainThread(self.interrupt, self._seek), Pictures()
+        self.main = MainThread(self.interrupt, lambda: self._unserved.seek())
+        self.pictures = Pictures()
         self.undo = Undo(
             shell.user_ns, self.folders, lambda: self.conversation.opened, self.emit_from_main
         )
         watched = self.undo.names.watched
         self.live = LiveKernel(shell, self.main, self.pictures, self.redactor, watched)
-        self.privacy = Privacy(shell)
+        self.withholding = Withholding(shell, self.privacy, self.live)
         self.own = OwnTools(shell.user_ns, self.live)
         self.flags: dict[str, object] = {}  # what was set for this kernel: model, mode, …
         self.failure: tuple[BaseException, str] | None = None  # the last cell's, with its source
@@ -181,14 +183,17 @@ class Services:
         self.privacy.private = loaded.settings.kept_private
         return Namespace(self.shell, self.privacy)
 
+    def seen(self) -> Namespace:
+        """What the model may know of now. Raises `SettingsError`."""
+        return self.namespace(self.settings())
+
     def prompt_of_error(self, words: str = "") -> str:
         """The prompt for the last error of a cell, empty where none has failed."""
         result = compat.failure(getattr(self.shell, "last_execution_result", None))
         failure = result or self.failure
         if failure is None:
             return ""
-        namespace = self.namespace(self.settings())
-        return prompt_of_error(*failure, namespace.variables(), namespace.inspect, words)
+        return prompt_of_error(*failure, self.seen(), words)
 
     def until_answered(self) -> concurrent.futures.Future[None]:
         """Done when no question waits for a cell any more."""
@@ -205,9 +210,6 @@ class Services:
         found: concurrent.futures.Future[bool] = concurrent.futures.Future()
         self.thread.call(lambda: found.set_result(self._interrupt(owner)))
         return found
-
-    def _seek(self) -> None:
-        self._unserved.seek()
 
     def emit_from_main(self, event: Event) -> None:
         self.thread.call(self.feed.emit, event)
@@ -302,9 +304,9 @@ class Services:
         return bool(self._turns) or (agent is not None and agent.queue.runs)
 
     def _made(self, opened: Opened, loaded: Loaded, prompt: str) -> Agent:
-        session, remembered = opened.session, self.remembered
+        session, remembered, namespace = opened.session, self.remembered, self.namespace(loaded)
         memory = remembered.begin(session, prompt, on=loaded.settings.memory)
-        tools, namespace = self.tools(loaded), self.namespace(loaded)
+        tools = self.tools(loaded)
         instructions = remembered.instructions.begin(session)
         system = session.system or system_text(self.project, memory, instructions)
         return Agent(
@@ -320,6 +322,8 @@ class Services:
             ask=self.questions.ask,
             flush=opened.log.flush,
             redacted=self.redactor,
+            private=lambda: self.privacy.private,
+            withholding=self.withholding.of,
             ledger=self.conversation.ledger,
             words_of_others=remembered.words_of_others,
             around=lambda *change: self.undo.files(session.id).around(*change),
@@ -361,7 +365,7 @@ class Services:
         """These settings are in force from this turn on."""
         self._in_force, settings = loaded, loaded.settings
         self.gate.mode, self.gate.yolo = settings.mode, settings.yolo
-        self.gate.rules = settings.rules
+        self.gate.rules, self.privacy.private = settings.rules, settings.kept_private
         for processes in (self.processes, self.models.local.processes):
             processes.hidden, processes.secrets = settings.hide, known(loaded.secrets)
         if agent := self.conversation.agent:

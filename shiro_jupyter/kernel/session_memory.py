@@ -4,7 +4,7 @@ the instructions beside them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..core.context.quoting import quoted
@@ -30,6 +30,7 @@ from ..core.tools.session_notes import SessionNotes
 from ..core.workspace.clock import Clock
 from ..core.workspace.processes import Processes
 from .memory_tables import of_others
+from .namespace import Namespace
 from .session_instructions import SessionInstructions
 from .task_signal import about, tables_of, task_signal
 
@@ -41,7 +42,7 @@ LATER = 10  # memories of a kind that are told at each step, the newest
 
 
 class SessionMemory:
-    """`namespace` are the live variables; `answer` has a model answer a prompt. Methods are for
+    """`namespace` tells the live variables; `answer` has a model answer a prompt. Methods are for
     any thread."""
 
     def __init__(
@@ -50,7 +51,7 @@ class SessionMemory:
         processes: Processes,
         clock: Clock,
         leases: Leases,
-        namespace: Mapping[str, object],
+        namespace: Callable[[], Namespace],
         answer: Ask | None = None,
     ) -> None:
         self.memory = memory
@@ -68,7 +69,7 @@ class SessionMemory:
 
     def signal(self, prompt: str = "") -> TaskSignal:
         environment = self._processes.child_environment()
-        return task_signal(self.memory.project, self._namespace, environment, prompt)
+        return task_signal(self.memory.project, self._namespace(), environment, prompt)
 
     def about(self, text: str, source: str = "user") -> dict[str, Sequence[str]]:
         """What is being worked on, to keep beside a new memory."""
@@ -77,7 +78,7 @@ class SessionMemory:
 
     def tables(self) -> dict[str, list[str]]:
         """Those at hand with their columns, by which a memory may be stale."""
-        return tables_of(self._namespace)
+        return tables_of(self._namespace())
 
     def tools(self, on: bool) -> tuple[Tool[Any], ...]:
         """Those of the memory are there where it is `on`."""

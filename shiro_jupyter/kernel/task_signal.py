@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +16,8 @@ from ..core.memory.stale import Exists, ends_with, named
 from ..core.policy.names import is_secret_name
 from ..core.workspace.git import git_state
 from ..core.workspace.project import Project
-from .frames import TABLE_ERRORS, frame_of, is_frame
+from .frames import is_frame
+from .namespace import Namespace
 
 TABLES = 20  # looked at for their columns
 HEADINGS = 30
@@ -27,7 +27,7 @@ _HEADING = re.compile(r"^#{1,4}[ \t]+(.{1,200}?)[ \t#]*$", re.MULTILINE)
 
 def task_signal(
     project: Project,
-    namespace: Mapping[str, object],
+    namespace: Namespace,
     environment: Mapping[str, str],
     prompt: str = "",
 ) -> TaskSignal:
@@ -36,9 +36,9 @@ def task_signal(
     `environment` is what a child may see (`Processes.child_environment`).
     """
     git = git_state(project.root, environment)
-    shown = {name: value for name, value in dict(namespace).items() if not name.startswith("_")}
-    modules = [value.__name__ for value in shown.values() if type(value) is ModuleType]
-    tables = tables_of(shown)
+    shown = namespace.variables().values()
+    modules = [value.__name__ for value in shown if type(value) is ModuleType]
+    tables = tables_of(namespace)
     return TaskSignal(
         branch=git.branch,
         files=git.files,
@@ -52,11 +52,11 @@ def task_signal(
     )
 
 
-def tables_of(namespace: Mapping[str, object]) -> dict[str, list[str]]:
-    """The columns of the newest tables by name."""
-    shown = {name: value for name, value in dict(namespace).items() if not name.startswith("_")}
+def tables_of(namespace: Namespace) -> dict[str, list[str]]:
+    """The columns of the newest tables by name, as far as a model may know of them."""
+    shown = namespace.variables()
     names = [name for name in reversed(shown) if is_frame(shown[name])][:TABLES]
-    return {name: _columns(shown[name]) for name in names}
+    return {name: namespace.columns(name, shown[name]) for name in names}
 
 
 def about(
@@ -85,13 +85,6 @@ def about(
         "branch": [signal.branch],
         "source": [source],
     }
-
-
-def _columns(value: object) -> list[str]:
-    with suppress(*TABLE_ERRORS):
-        frame = frame_of(value)
-        return frame.names() if frame and not frame.single else []
-    return []
 
 
 def _headings(notebook: Path) -> Iterator[str]:

@@ -278,7 +278,6 @@ def test_an_interrupt_ends_the_code_and_not_the_cell(kernel: Kernel, code: str, 
     outputs = live(kernel, f"{code}\nprint('not reached')", form, meanwhile=interrupt, timeout=20)
     assert outputs.stdout == "started\n"
     assert kernel.value("result.interrupted, result.ok") == "(True, False)"
-    assert kernel.value("result.seconds < 10") == "True"
     assert told(kernel) == "started"
     assert shown(outputs) == ["stream", "error"]
     assert live(kernel, "'alive'").of("display_data")[0]["data"]["text/plain"] == "'alive'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,7 @@ from shiro_jupyter.core.sessions.lease import Leases
 from shiro_jupyter.core.sessions.session import Session, new_id
 from shiro_jupyter.core.tools.recall import Recall
 from shiro_jupyter.core.workspace.processes import Processes
+from shiro_jupyter.kernel.namespace import Namespace
 from shiro_jupyter.kernel.session_memory import LATER, TAINT_BY_NOTES, SessionMemory
 from tests.support.memories import maker
 from tests.support.tools import Bench
@@ -30,7 +32,9 @@ def memory(tmp_path: Path) -> Memory:
 @pytest.fixture
 def remembered(tmp_path: Path, memory: Memory) -> SessionMemory:
     processes = Processes(os.environ, tmp_path / "outputs")
-    return SessionMemory(memory, processes, memory.clock, Leases(tmp_path / "sessions"), {})
+    namespace = Namespace(SimpleNamespace(user_ns={}, user_ns_hidden={}))
+    leases = Leases(tmp_path / "sessions")
+    return SessionMemory(memory, processes, memory.clock, leases, lambda: namespace)
 
 
 def lines(remembered: SessionMemory) -> list[str]:

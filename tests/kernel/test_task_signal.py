@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pandas
@@ -13,7 +13,13 @@ from matplotlib import pyplot
 
 from shiro_jupyter.core.memory.signal import TaskSignal
 from shiro_jupyter.core.workspace.project import Project
+from shiro_jupyter.kernel.namespace import Namespace
 from shiro_jupyter.kernel.task_signal import about, task_signal
+
+
+def of(names: dict[str, object]) -> Namespace:
+    return Namespace(SimpleNamespace(user_ns=names, user_ns_hidden={}))
+
 
 ENVIRONMENT = MappingProxyType({"PATH": "/usr/bin:/bin", "USER": "ann"})
 
@@ -34,7 +40,7 @@ def test_kernel_notebook_and_git_tell_it(tmp_path: Path) -> None:
     ]
     orders = pandas.DataFrame({"order_date": [1], "price": [2]})
     namespace = {"pd": pandas, "plt": pyplot, "_hidden": sys, "orders": orders, "n": 5}
-    found = task_signal(notebook(tmp_path, cells), namespace, ENVIRONMENT, "why?")
+    found = task_signal(notebook(tmp_path, cells), of(namespace), ENVIRONMENT, "why?")
     assert found == TaskSignal(
         branch="fix/dates",
         prompt="why?",
@@ -50,7 +56,7 @@ def test_kernel_notebook_and_git_tell_it(tmp_path: Path) -> None:
 def test_changed_files_are_gits(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", "-b", "main", tmp_path], check=True)
     (tmp_path / "load.py").touch()
-    found = task_signal(Project(tmp_path), {}, ENVIRONMENT)
+    found = task_signal(Project(tmp_path), of({}), ENVIRONMENT)
     assert (found.branch, found.files) == ("main", ("load.py",))
 
 
@@ -58,7 +64,7 @@ def test_changed_files_are_gits(tmp_path: Path) -> None:
     "cells", [None, 5, [None], [{}], [{"cell_type": "markdown", "source": None}]]
 )
 def test_a_broken_notebook_has_no_headings(tmp_path: Path, cells: Any) -> None:
-    assert task_signal(notebook(tmp_path, cells), {}, ENVIRONMENT).headings == ()
+    assert task_signal(notebook(tmp_path, cells), of({}), ENVIRONMENT).headings == ()
 
 
 def test_of_tables_and_columns_those_named_in_the_text_are_kept_first() -> None:
