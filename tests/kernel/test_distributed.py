@@ -56,7 +56,7 @@ client = distributed.Client(cluster)
 _watch = _Watch(cluster.scheduler)
 cluster.scheduler.add_plugin(_watch)
 events = dd.from_map(_part, range(_PARTITIONS), meta=_part(0).iloc[:0])
-shops = events.groupby("shop").euro.mean()
+shops = events.groupby("shop").euro.mean(split_out=1)
 """
 END = "client.close(); cluster.close()"
 REDUCE = "top = shops.compute().nlargest(3)\nprint(len(top))"
