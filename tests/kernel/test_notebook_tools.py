@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -55,7 +56,7 @@ class Code:
     ) -> CodeResult:
         self.ran.append(source)
         with inside(SimpleNamespace(display_pub=SimpleNamespace(), _showtraceback=None)):
-            print("hi")
+            sys.stdout.write("hi\n")
         if "fail" in source:
             return CodeResult(ok=False, traceback="ValueError: fail")
         return CodeResult(ok=True, stdout="hi\n")
@@ -142,9 +143,8 @@ def test_cells_are_changed_in_the_page_and_nothing_on_disk(desk: Desk) -> None:
     desk.read("2-3")
     said = desk.edit("insert", source="new = 1", after="a")
     new = desk.page.ids[2]
-    assert said == (
-        f"Inserted code cell {new} after cell a; it is not run. own.ipynb is open and not saved yet."
-    )
+    assert said.startswith(f"Inserted code cell {new} after cell a; it is not run.")
+    assert said.endswith("own.ipynb is open and not saved yet.")
     desk.edit("replace", cell="a", source="a = 10")
     desk.edit("move", cell="b", before="h")
     assert desk.page.ids == ["b", "h", "a", new]
@@ -216,7 +216,7 @@ def test_what_is_typed_between_look_and_change_is_not_overwritten(desk: Desk) ->
         desk.page.cell("a")["source"] = "mine"
         return await tool.run(call, context)
 
-    with pytest.raises(ToolFailed, match="changed since it was read.*:\nmine"):
+    with pytest.raises(ToolFailed, match=r"changed since it was read.*:\nmine"):
         asyncio.run(run())
     assert not desk.undo.turns(desk.bench.session.id)
 
@@ -264,7 +264,7 @@ def test_without_a_page_code_is_offered_as_the_next_cell(tmp_path: Path) -> None
         {"action": "delete", "cell": "a"},
         {"action": "move", "cell": "a", "after": "b"},
     ):
-        with pytest.raises(ToolFailed, match="own.ipynb cannot be changed now: no page"):
+        with pytest.raises(ToolFailed, match=r"own\.ipynb cannot be changed now: no page"):
             desk("edit", **arguments)
     assert desk.own.read_bytes() == before
 
