@@ -4,7 +4,6 @@ them. A page can ask while main runs code; a cell would wait behind it."""
 from __future__ import annotations
 
 from ..core.errors import UsageError
-from ..core.settings import Loaded
 from ..views.state import TurnState, status
 from ..views.visible import one_line
 from .commands import Outcome, Work, at_once, command
@@ -37,15 +36,12 @@ def btw(services: Services, rest: str) -> Work:
             raise UsageError(NO_CONVERSATION)
         if not agent.queue.runs:
             services.hold(services.settings())
-        doing = _doing(services, output=_shows_output(services.settings()))
+        # What code prints is not for the model where it may hold what is kept from it.
+        kept_back = services.settings().settings.kept_private.any
+        doing = _doing(services, output=not kept_back)
         return await agent.aside(rest, doing or NOTHING)
 
     return work()
-
-
-def _shows_output(loaded: Loaded) -> bool:
-    """What code prints is not for the model where it may hold what the model must not see."""
-    return not loaded.settings.kept_private.any
 
 
 def _doing(services: Services, *, output: bool) -> str:
