@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -669,3 +670,104 @@ def test_labels_of_the_persons_own_classes_are_not_asked(monkeypatch: pytest.Mon
     assert "1 duplicate row" in texts[1] and "- plain: " in texts[1]
     assert "- plain: " in texts[3]
     assert list(table.columns) == [label, "plain"]  # ours was a copy
+
+
+# -- lazy tables, and a class's own words ------------------------------------------------------
+
+
+def test_a_lazy_table_is_told_with_its_columns_and_how_to_keep_it_there() -> None:
+    events = dd.from_map(lambda number: pd.DataFrame(), range(3), meta=orders()[["amount", "paid"]])
+    space = namespace(n=1, events=events, large=pl.LazyFrame({"a": [1]}))
+    said = (
+        "events: dask.DataFrame, lazy (reduce before .compute()), 3 partitions, 2 columns: "
+        "amount (float64), paid (bool)"
+    )
+    assert space.listing().splitlines()[1:] == [
+        said,
+        "large: polars.LazyFrame, lazy (reduce before .collect())",
+        "n: int = 1",
+    ]
+    assert said in space.brief()
+    assert space.inspect("events").splitlines() == [
+        "events: dask.DataFrame, lazy (reduce before .compute()), 3 partitions, 2 columns",
+        "- amount: float64",
+        "- paid: bool",
+        "Nothing of it was computed by looking.",
+    ]
+    assert space.inspect("events['paid']").splitlines()[1] == "- paid: bool"
+    with pytest.raises(ToolFailed, match=r"No column 'amout'; there are amount, paid\."):
+        space.inspect("events.amout")
+    with pytest.raises(ToolFailed, match=r"polars.LazyFrame stores no 'a'"):
+        space.inspect("large.a")
+
+
+class Basket:
+    asked = 0
+
+    def __init__(self, said: object) -> None:
+        self.said = said
+
+    def _repr_shiro_(self) -> Any:
+        Basket.asked += 1
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said
+
+
+def test_a_class_tells_how_its_objects_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Under load a thread may start late.
+    monkeypatch.setattr("shiro_jupyter.kernel.namespace.WORDS_SECONDS", 30.0)
+    monkeypatch.setattr("shiro_jupyter.kernel.details.WORDS_SECONDS", 30.0)
+    space = namespace(
+        basket=Basket("3 items\n  worth 30 euro"),
+        long=Basket("word " * 10_000),
+        broken=Basket(ValueError("secret")),
+        wrong=Basket(3),
+    )
+    assert space.listing(counting=30.0).splitlines()[1:] == [
+        "basket: tests.Basket = 3 items worth 30 euro",
+        f"{('long: tests.Basket = ' + 'word ' * 100)[:299]}…",
+        "broken: tests.Basket = its _repr_shiro_ failed (ValueError)",
+        "wrong: tests.Basket = its _repr_shiro_ gave int, not str",
+    ]
+    assert space.inspect("basket").splitlines() == [
+        "basket: tests.Basket",
+        "3 items",
+        "  worth 30 euro",
+        "- .said: str, 23 characters = '3 items\\n  worth 30 euro'",
+    ]
+    assert 2_000 <= len(space.inspect("long")) < 2_300
+
+
+def test_a_class_with_own_words_that_hangs_holds_up_no_listing() -> None:
+    end = threading.Event()
+    asked: list[threading.Thread] = []
+
+    class Hanging:
+        def _repr_shiro_(self) -> str:
+            asked.append(threading.current_thread())
+            end.wait()
+            return ""
+
+    space = namespace(one=Hanging(), two=Hanging(), last=3)
+    try:
+        for _ in range(3):
+            listing, brief = space.listing(), space.brief()
+            assert "last: int = 3" in listing and "last: int = 3" in brief
+        assert "two: tests.test_a_class" in listing
+        assert len(asked) == 1
+    finally:
+        end.set()
+        for thread in asked:
+            thread.join()
+
+
+def test_own_words_are_values_and_not_asked_for_in_schema_only_mode() -> None:
+    Basket.asked = 0
+    space = without_values(basket=Basket("secret"), items=[Basket("secret")])
+    said = [space.listing(), space.brief(), space.inspect("basket"), space.inspect("items")]
+    assert Basket.asked == 0
+    assert not any("secret" in text for text in said)
+    # What is held in a list is not asked either: there may be thousands.
+    namespace(items=[Basket("secret")]).inspect("items")
+    assert Basket.asked == 0
