@@ -13,7 +13,7 @@ from .hidden import Hidden, Order
 from .run import Failure, package_of
 
 TRACEBACK = 4_000  # characters
-RECORDED = Difference("same", "a recorded answer")
+OF_MODEL = Difference("same", "an answer, not compared")
 
 
 @dataclass(frozen=True)
@@ -136,5 +136,5 @@ def why(failure: Failure) -> str:
 def difference_of(cell: CodeCell, found: Difference) -> Difference | None:
     """None where no output is saved to compare with."""
     if cell.source.lstrip().startswith(("%shiro", "%%shiro")):
-        return RECORDED
+        return OF_MODEL
     return found if cell.outputs or cell.count is not None else None

@@ -98,7 +98,7 @@ def test_a_notebook_that_runs_is_told_by_cell_with_all_there_is_to_know(tmp_path
     same, unsaved = dict.fromkeys((1, 6, 7, 8), "same"), dict.fromkeys((9, 10, 11))
     assert how == same | {2: "differs", 3: "times", 4: "times", 5: "differs"} | unsaved
     assert rows[2].difference and rows[2].difference.what == "saved “20”, now “21”"
-    assert rows[8].difference and rows[8].difference.what == "a recorded answer"
+    assert rows[8].difference and rows[8].difference.what == "an answer, not compared"
     assert all(row.seconds is not None and row.seconds >= 0 for row in found.rows[:10])
     assert [each.name for each in found.hidden] == ["agents", "gone"]
     assert "that the agent ran" in found.hidden[0].origin
