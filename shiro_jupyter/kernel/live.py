@@ -45,8 +45,10 @@ class LiveKernel:
         code: str,
         output: Callable[[str], None],
         inside: Callable[[Any], AbstractContextManager[object]] = contextlib.nullcontext,
+        *,
+        first: Callable[[], None] = lambda: None,
     ) -> CodeResult:
-        """`inside` makes, on main and of the shell, what the code runs in."""
+        """`inside` makes, on main and of the shell, what the code runs in; `first` comes before."""
         owner = CURRENT.get()
         cleared = owner.cleared if owner else lambda: None
         nowhere = owner is not None and owner.cell is None
@@ -68,12 +70,14 @@ class LiveKernel:
             return result
 
         def run() -> CodeResult:
+            first()
             with held(), where(self.shell), inside(self.shell):
                 with watching as touched:
                     result = run_on_main_sync(self.shell, code, output, cleared, *seen)
                 return done(result, touched)
 
         async def awaited() -> CodeResult:
+            first()
             with held(), where(self.shell), inside(self.shell):
                 with watching as touched:
                     result = await run_on_main(self.shell, code, output, cleared, *seen)

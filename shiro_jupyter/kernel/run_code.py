@@ -84,8 +84,11 @@ class CodeResult:
 class Live(Protocol):
     """The live kernel, as its tools see it; used on the agent's loop."""
 
-    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
-        """Run code on the main thread. `output` is told what it prints, on any thread."""
+    async def run(
+        self, code: str, output: Callable[[str], None], *, first: Callable[[], None]
+    ) -> CodeResult:
+        """Run code on the main thread. `output` is told what it prints, on any thread; `first` is
+        called on main before it, and what that raises is raised here."""
         ...
 
     def interrupt(self) -> None:

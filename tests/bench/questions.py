@@ -107,7 +107,10 @@ class Here:
     def __init__(self, namespace: dict[str, Any]) -> None:
         self._namespace = namespace
 
-    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
+    async def run(
+        self, code: str, output: Callable[[str], None], *, first: Callable[[], None]
+    ) -> CodeResult:
+        first()
         said = io.StringIO()
         try:
             *body, last = code.strip().splitlines() or [""]

@@ -53,7 +53,10 @@ class Code:
         source: str,
         output: Callable[[str], None],
         inside: Callable[[Any], AbstractContextManager[object]],
+        *,
+        first: Callable[[], None] = lambda: None,
     ) -> CodeResult:
+        first()
         self.ran.append(source)
         with inside(SimpleNamespace(display_pub=SimpleNamespace(), _showtraceback=None)):
             sys.stdout.write("hi\n")

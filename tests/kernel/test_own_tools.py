@@ -51,7 +51,10 @@ class Live:
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace, self.codes = namespace, list[str]()
 
-    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
+    async def run(
+        self, code: str, output: Callable[[str], None], *, first: Callable[[], None]
+    ) -> CodeResult:
+        first()
         self.codes.append(code)
         exec(code, self.namespace)
         return CodeResult(ok=True)

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from shiro_jupyter.core.errors import InvalidArguments
+from shiro_jupyter.core.approvals import refusal_of
+from shiro_jupyter.core.errors import InvalidArguments, ToolFailed
 from shiro_jupyter.core.events import PicturesDrawn
+from shiro_jupyter.core.policy.gate import Gate
+from shiro_jupyter.core.policy.private import Private
 from shiro_jupyter.core.tools.base import INPUT_LIMIT, ToolResult
 from shiro_jupyter.kernel.main_thread import JobInterrupted
+from shiro_jupyter.kernel.namespace import Namespace
+from shiro_jupyter.kernel.privacy import Privacy
 from shiro_jupyter.kernel.run_code import CodeResult, Shown
 from shiro_jupyter.kernel.tools import RunPython, run_python
 from tests.support.tools import Bench
@@ -26,8 +34,13 @@ class Kernel:
         self.interrupts = 0
         self.codes: list[str] = []
         self.output: Callable[[str], None] = lambda text: None
+        self.before: Callable[[], object] = lambda: None  # what runs between judging and running
 
-    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
+    async def run(
+        self, code: str, output: Callable[[str], None], *, first: Callable[[], None]
+    ) -> CodeResult:
+        self.before()
+        first()
         self.codes.append(code)
         self.output = output
         main = threading.Thread(target=output, args=("half way\n",))
@@ -151,3 +164,72 @@ def test_the_question_shows_the_code_and_the_session_grant_says_everything(
     assert one.grant_key == two.grant_key
     assert "all code in the kernel" in one.grant_label
     assert tool.summary(tool.parse('{"code": "df.head()\\nprint(1)"}')) == "df.head() … (2 lines)"
+
+
+# -- names that are not there --------------------------------------------------------------------
+
+
+def guarded(kernel: Kernel, **variables: object) -> RunPython:
+    shell = SimpleNamespace(user_ns=variables, user_ns_hidden={})
+    return RunPython(kernel, Namespace(shell))
+
+
+def test_code_on_a_column_that_is_not_there_is_refused_unasked(tmp_path: Path) -> None:
+    kernel = Kernel(CodeResult(ok=True))
+    tool, bench = guarded(kernel, df=pd.DataFrame({"revenue": [1]})), Bench(tmp_path)
+    call = tool.parse('{"code": "print(1)\\ndf[\\"revnue\\"].sum()"}')
+    with pytest.raises(ToolFailed, match="line 2: df has no column 'revnue'; nearest: 'revenue'"):
+        asyncio.run(refusal_of(tool, call, bench.context, Gate()))
+    assert bench.questions == []
+    right = tool.parse('{"code": "df[\\"revenue\\"].sum()"}')
+    asyncio.run(refusal_of(tool, right, bench.context, Gate()))
+    assert [each.title for each in bench.questions] == ["Run this code in the kernel?"]
+    assert kernel.codes == []
+
+
+def test_a_table_that_changed_since_the_call_was_judged_is_looked_at_again(tmp_path: Path) -> None:
+    df = pd.DataFrame({"revenue": [1]})
+    kernel = Kernel(CodeResult(ok=True))
+    kernel.before = lambda: df.pop("revenue")  # a cell that was queued
+    tool, bench = guarded(kernel, df=df), Bench(tmp_path)
+    assert not tool.subject(tool.parse('{"code": "df[\\"revenue\\"]"}'), bench.context).fault
+    with pytest.raises(ToolFailed, match="df has no column 'revenue'"):
+        bench.run(tool, code='df["revenue"]')
+    assert kernel.codes == []
+
+
+def test_what_is_doubtful_runs_and_is_told(tmp_path: Path) -> None:
+    kernel = Kernel(CodeResult(ok=True, stdout="done\n"))
+    tool, bench = guarded(kernel, df=pd.DataFrame({"revenue": [1]}), flag=True), Bench(tmp_path)
+    code = 'if flag:\n    df["revnue"]\nprint("done")'
+    subject = tool.subject(tool.parse(json.dumps({"code": code})), bench.context)
+    assert subject.title.endswith("Doubtful: line 2: df has no column 'revnue'.")
+    result = bench.run(tool, code=code)
+    assert result == ToolResult(
+        "ok", "done\nDoubtful: line 2: df has no column 'revnue'; nearest: 'revenue'."
+    )
+
+
+def test_no_private_column_is_named(tmp_path: Path) -> None:
+    df = pd.DataFrame({"revenue": [1], "salary": [1]})
+    shell = SimpleNamespace(user_ns={"df": df}, user_ns_hidden={})
+    private = Privacy(private=Private(("*.salary",)))
+    tool = RunPython(Kernel(CodeResult(ok=True)), Namespace(shell, private))
+    context = Bench(tmp_path).context
+    fault = tool.subject(tool.parse('{"code": "df[\\"salaryy\\"]"}'), context).fault
+    assert fault.startswith("Not run, since it would fail.")
+    assert "'salary'" not in fault
+    assert "revenue" in fault
+    assert not tool.subject(tool.parse('{"code": "df[\\"salary\\"]"}'), context).fault
+
+
+def test_a_fault_of_the_guard_costs_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(code: str, schema: object) -> None:
+        raise ValueError("ours")
+
+    monkeypatch.setattr(run_python, "check", broken)
+    kernel = Kernel(CodeResult(ok=True, stdout="1"))
+    assert Bench(tmp_path).run(guarded(kernel), code="print(1)") == ToolResult("ok", "1")
+    assert "the column guard failed" in caplog.text

@@ -14,7 +14,7 @@ from .flow import Flow
 from .schema import Schema
 from .verdict import Finding, Verdict
 
-__all__ = ["Finding", "Schema", "Verdict", "check"]
+__all__ = ["NO_VERDICT", "Finding", "Schema", "Verdict", "check"]
 
 NO_VERDICT = Verdict()
 

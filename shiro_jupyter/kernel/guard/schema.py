@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ...core.policy.private import NOTHING_PRIVATE, Private
 from ..describe import class_name, derives, is_class, library, module_of, mro_of
-from ..frames import TABLE_ERRORS
+from ..frames import TABLE_ERRORS, lazy_of
 from .values import (
     ANY,
     KNOWN,
@@ -75,14 +75,15 @@ class Schema:
                     table = _read(kind, value)
                 except TABLE_ERRORS:  # another thread is changing it
                     table = Table(kind)
-                hidden = frozenset(
-                    each for each in table.columns or () if self.private.column(name, each)
-                )
+                hidden = frozenset(each for each in table.columns or () if self._hides(name, each))
                 if hidden and table.columns is not None:
                     shown = table.columns - hidden
                     table = Table(kind, shown, table.levels, table.flat, hidden, table.rows)
                 return id(value), table
         return None
+
+    def _hides(self, name: str, column: str) -> bool:
+        return self.private.column(name, column) or self.private.any_column(column)
 
     def value(self, name: str) -> Known | None:
         """What is known of a variable that is no table; None where there is none."""
@@ -161,7 +162,9 @@ class Schema:
 
 def _read(kind: str, value: Any) -> Table:
     if kind == "lazy":
-        return Table("lazy")
+        lazy = lazy_of(value)
+        known = lazy.columns if lazy else None
+        return Table("lazy", None if known is None else frozenset(name for name, _ in known))
     if kind == "polars":
         return Table("polars", frozenset(value.columns), rows=value.height, live=value)
     labels, index = value.columns, value.index

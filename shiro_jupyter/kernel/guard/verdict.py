@@ -49,6 +49,12 @@ class Verdict:
         return f"Not run, since it would fail. {_listed(self.certain)}. Correct it and call again."
 
     @property
+    def hint(self) -> str:
+        """What is doubtful, in a few words for the person."""
+        said = "; ".join(f"line {each.line}: {each.what}" for each in self.doubtful[:2])
+        return f"Doubtful: {said}." if said else ""
+
+    @property
     def warning(self) -> str:
         return f"Doubtful: {_listed(self.doubtful)}." if self.doubtful else ""
 

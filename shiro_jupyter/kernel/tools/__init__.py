@@ -36,7 +36,7 @@ OUR_NAMES = tuple(tool.name for tool in (*SHELF, *HOSTED, *KERNEL_TOOLS))
 
 
 def kernel_tools(namespace: Namespace, live: LiveKernel) -> tuple[Tool[Any], ...]:
-    return ListVariables(namespace), InspectVariable(namespace), RunPython(live)
+    return ListVariables(namespace), InspectVariable(namespace), RunPython(live, namespace)
 
 
 def notebook_tools(

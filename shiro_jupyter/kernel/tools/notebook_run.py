@@ -49,6 +49,8 @@ class Live(Protocol):
         code: str,
         output: Callable[[str], None],
         inside: Callable[[Any], AbstractContextManager[object]],
+        *,
+        first: Callable[[], None],
     ) -> CodeResult: ...
 
     def interrupt(self) -> None: ...
@@ -61,8 +63,10 @@ class _Inside:
     live: Live
     outputs: Outputs
 
-    async def run(self, code: str, output: Callable[[str], None]) -> CodeResult:
-        return await self.live.run(code, output, self.outputs.taken)
+    async def run(
+        self, code: str, output: Callable[[str], None], *, first: Callable[[], None]
+    ) -> CodeResult:
+        return await self.live.run(code, output, self.outputs.taken, first=first)
 
     def interrupt(self) -> None:
         self.live.interrupt()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from pydantic import Field
 
+from ...core.errors import ToolFailed
 from ...core.events import PicturesDrawn
 from ...core.policy.subjects import Subject
 from ...core.tools.base import INPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
+from ..guard import NO_VERDICT, Schema, Verdict, check
 from ..main_thread import JobInterrupted
+from ..namespace import Namespace
 from ..run_code import CodeResult, Live
 from ..tee import Ends
+
+log = logging.getLogger("shiro")
 
 # Seconds that code has to stop in; after them the turn goes on without it.
 STOP_SECONDS = 1.0
@@ -44,25 +51,48 @@ class RunPython(Tool[RunPythonParameters]):
     guidance = "Run code in the kernel only where looking is not enough."
     parameters = RunPythonParameters
 
-    def __init__(self, live: Live) -> None:
-        self._live = live
+    def __init__(self, live: Live, namespace: Namespace | None = None) -> None:
+        """With a namespace, code that certainly fails on a name that is not there is not run."""
+        self._live, self._namespace = live, namespace
 
     def summary(self, parameters: RunPythonParameters) -> str:
         lines = parameters.code.strip().splitlines() or [""]
         return lines[0] + (f" … ({len(lines)} lines)" if len(lines) > 1 else "")
 
     def subject(self, parameters: RunPythonParameters, context: ToolContext) -> Subject:
+        verdict = self._verdict(parameters.code)
         return Subject(
             self.name,
             self.access,
             (parameters.code,),
-            title="Run this code in the kernel?",
+            title=f"Run this code in the kernel? {verdict.hint}".rstrip(),
             grant="everything",
             grant_label="all code in the kernel, whatever it does",
+            fault=verdict.refusal,
         )
 
     async def run(self, parameters: RunPythonParameters, context: ToolContext) -> ToolResult:
-        return await ran(self._live, parameters.code, context)
+        verdict = NO_VERDICT
+
+        def look() -> None:  # once more: a cell that was queued may have changed a table meanwhile
+            nonlocal verdict
+            verdict = self._verdict(parameters.code)
+            if verdict.refusal:
+                raise ToolFailed(verdict.refusal)
+
+        result = await ran(self._live, parameters.code, context, first=look)
+        warned = f"{result.text.rstrip()}\n{verdict.warning}".rstrip()
+        return replace(result, text=warned) if verdict.warning else result
+
+    def _verdict(self, code: str) -> Verdict:
+        """What the code uses that is not there, as far as that is known before it runs."""
+        if self._namespace is None:
+            return NO_VERDICT
+        try:
+            return check(code, Schema(self._namespace.variables(), self._namespace.privacy.private))
+        except Exception:  # a fault of ours costs what it would have found, and not the call
+            log.exception("the column guard failed")
+            return NO_VERDICT
 
 
 async def ran(
@@ -70,8 +100,10 @@ async def ran(
     code: str,
     context: ToolContext,
     told: Callable[[CodeResult], str] = CodeResult.text,
+    first: Callable[[], None] = lambda: None,
 ) -> ToolResult:
-    """What comes of code in the kernel; `told` says what the model reads where it ran well."""
+    """What comes of code in the kernel; `told` says what the model reads where it ran well, `first`
+    is called on main before it."""
     loop = asyncio.get_running_loop()
     so_far = Ends(PARTIAL_LIMIT)
     listening = True
@@ -84,7 +116,7 @@ async def ran(
     def output(text: str) -> None:  # on main, or the thread that batches
         loop.call_soon_threadsafe(say, text)
 
-    running = asyncio.ensure_future(live.run(code, output))
+    running = asyncio.ensure_future(live.run(code, output, first=first))
     try:
         result = await asyncio.shield(running)
         if result.pictures:
