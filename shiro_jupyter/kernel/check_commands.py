@@ -33,8 +33,7 @@ NOT_RUN = "Not run; the forecast above is all there is."
 
 @command("[--in-place] [--live] [PATH]")
 def check(services: Services, rest: str) -> Work:
-    """run the notebook top to bottom in a fresh kernel: its first error, what differs, what only
-    the live kernel has"""
+    """whether the notebook re-runs: its first error, what differs, what only this kernel has"""
     words = rest.split()
     flags = [word for word in words if word.startswith("--")]
     given = " ".join(word for word in words if word not in flags)
