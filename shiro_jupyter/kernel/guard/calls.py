@@ -9,8 +9,9 @@ from ...core.policy.names import named as words
 from . import polars_expressions
 from .library import of_library
 from .methods import Call
-from .pandas_methods import PANDAS, column_method
-from .pandas_methods import grouped_method as pandas_grouped
+from .pandas_groups import column_method
+from .pandas_groups import grouped_method as pandas_grouped
+from .pandas_methods import PANDAS
 from .polars_methods import POLARS
 from .polars_methods import grouped_method as polars_grouped
 from .sql import check_polars_table, check_query

@@ -3,54 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from ...core.policy.names import named as words
-from .expressions import Expressions, unrolled
+from .binding import Bindings
+from .expressions import unrolled
 from .schema import HARMLESS, Schema, origin
+from .shape import catches, expects, is_main, may_leave, parameters
 from .values import (
     ANY,
     PLAIN,
     THEIRS,
     USER,
     Closure,
-    Const,
     Frame,
-    Items,
     Known,
-    Mapping,
-    Mask,
     Module,
-    Part,
     Rows,
-    Value,
-    all_strings,
-    frames,
-    text,
     trust,
 )
 from .verdict import Finding, Verdict
 from .world import State, TooMuch
 
 _DEPTH = 4  # calls within calls that are followed
-# Errors that a handler may name without catching what a missing column raises.
-_OTHER_ERRORS = words("""
-    ImportError ModuleNotFoundError FileNotFoundError OSError IOError ZeroDivisionError
-    KeyboardInterrupt StopIteration PermissionError TimeoutError ConnectionError
-    UnicodeDecodeError json.JSONDecodeError OverflowError MemoryError NotImplementedError
-""")
-_HELD = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-class Flow(Expressions):
+class Flow(Bindings):
     def __init__(self, schema: Schema, tree: ast.Module) -> None:
         nodes = list(ast.walk(tree))
         super().__init__(schema, len(nodes))
         self._returns: list[list[Known]] = []
         self._calling: list[ast.AST] = []
         self._uncalled: list[Closure] = []
-        self._globals: list[set[str]] = []
         self._loops = 0
         self._known_names({node.id for node in nodes if isinstance(node, ast.Name)})
 
@@ -94,136 +78,18 @@ class Flow(Expressions):
                 between()
                 if isinstance(statement, ast.Return | ast.Raise | ast.Break | ast.Continue):
                     return
-                if _may_leave(statement):
+                if may_leave(statement):
                     self.doubt += 1
                     doubts += 1
         finally:
             self.doubt -= doubts
-
-    # -- binding -------------------------------------------------------------------------------
-
-    def bind(self, target: ast.AST, value: Known) -> None:
-        match target:
-            case ast.Name(id=name):
-                everywhere = bool(self._globals) and name in self._globals[-1]
-                self.state.scopes[0 if everywhere else -1][name] = value
-            case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                self._unpack(targets, value)
-            case ast.Starred(value=inner):
-                self.bind(inner, Value(trust(value), frames(value)))
-            case ast.Subscript():
-                self._store_item(self.value(target.value), self.value(target.slice), target, value)
-            case ast.Attribute():
-                self._store_attribute(self.value(target.value), target.attr, value)
-
-    def _unpack(self, targets: list[ast.expr], value: Known) -> None:
-        values = value.values if isinstance(value, Items) else None
-        starred = any(isinstance(each, ast.Starred) for each in targets)
-        if values is None or starred or len(values) != len(targets):
-            element = self.element(value)
-            values = (element,) * len(targets)
-        for target, each in zip(targets, values, strict=True):
-            self.bind(target, each)
-
-    def _store_item(self, owner: Known, key: Known, node: ast.Subscript, value: Known) -> None:
-        located = isinstance(owner, Part) and owner.name in ("loc", "at")
-        if isinstance(owner, Part) and located:
-            whole = isinstance(node.slice, ast.Tuple) and isinstance(key, Items)
-            both = key.values if whole and isinstance(key, Items) else None
-            if both is None or len(both) != 2:
-                return  # rows
-            owner, key = owner.of, both[1]
-        if isinstance(owner, Frame):
-            known = all_strings(key)
-            if known is not None and (located or not isinstance(node.slice, ast.Tuple)):
-                self.gain(owner, known)
-            elif not isinstance(key, Mask | Frame) and not _number(key):
-                self.open(owner)
-        elif isinstance(owner, Items | Mapping):
-            self.spoil(owner)
-        elif isinstance(owner, Value) and owner.frames and not isinstance(owner, Part):
-            self.loosen()
-            if (name := text(key)) is not None:
-                self.gain_all(name)
-            elif not isinstance(key, Mask) and not _number(key):
-                self.open_all()
-
-    def _store_attribute(self, owner: Known, name: str, value: Known) -> None:
-        match owner:
-            case Frame() if name == "columns":
-                names, table = all_strings(value), self.table(owner)
-                self.put(owner, table.opened() if names is None else table.made().only(*names))
-            case Frame() if name == "index":
-                self._reindexed(owner)
-            case Frame():
-                self.gain(owner, [name])
-            case Part(of=frame):
-                if owner.name.startswith("index"):
-                    self._reindexed(frame)
-            case Module():
-                self.attributes_known = False
-            case Value(frames=True):
-                self.attributes_known = False
-                if name == "columns":
-                    self.open_all()
-                elif name in ("name", "names", "index"):
-                    for at in self.state.tables:
-                        self._reindexed(Frame(at=at))
-                else:
-                    self.gain_all(name)
-
-    def _reindexed(self, frame: Frame) -> None:
-        table = self.table(frame)
-        self.put(frame, type(table)(table.kind, table.columns, None, False, table.hidden))
-
-    # -- assignments ---------------------------------------------------------------------------
-
-    def _assign(self, node: ast.Assign) -> None:
-        value = self.value(node.value)
-        for target in node.targets:
-            self.bind(target, value)
-
-    def _annassign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.bind(node.target, self.value(node.value))
-
-    def _augassign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Name):
-            old = self.name(node.target.id)
-            operation = ast.BinOp(node.target, node.op, node.value)
-            made = self.value(ast.copy_location(operation, node))
-            self.spoil(old)
-            if isinstance(old, Frame):
-                return  # in place
-            self.bind(node.target, made)
-            return
-        self.value(node.value)
-        self.value(node.target)
-        self.bind(node.target, PLAIN)
-
-    def _delete(self, node: ast.Delete) -> None:
-        for target in node.targets:
-            match target:
-                case ast.Name(id=name):
-                    for scope in self.state.scopes:
-                        scope.pop(name, None)
-                    self.state.scopes[-1][name] = THEIRS
-                case ast.Subscript():
-                    owner, key = self.value(target.value), self.value(target.slice)
-                    if isinstance(owner, Frame) and (key_name := text(key)):
-                        self.uses(owner, [key_name], target, where=target.value)
-                        self.put(owner, self.table(owner).minus(key_name))
-                    elif isinstance(owner, Items | Mapping):
-                        self.spoil(owner)
-                case _:
-                    self.value(target)
 
     # -- branches and loops --------------------------------------------------------------------
 
     def _if(self, node: ast.If) -> None:
         self.value(node.test)
         before = self.state.copy()
-        with self.doubted(not _is_main(node.test)):
+        with self.doubted(not is_main(node.test)):
             self.block(node.body)
             then, self.state = self.state, before
             self.block(node.orelse)
@@ -294,9 +160,9 @@ class Flow(Expressions):
             self.join(ours.copy())
             middle[0], self.state = self.state, ours
 
-        expected = any(map(_expects, node.handlers))
+        expected = any(map(expects, node.handlers))
         self.muted += expected
-        with self.doubted(any(map(_catches, node.handlers))):
+        with self.doubted(any(map(catches, node.handlers))):
             self.block(node.body, between if node.handlers else lambda: None)
             self.muted -= expected
             self.block(node.orelse)
@@ -363,8 +229,8 @@ class Flow(Expressions):
             self._returns[-1].append(value)
 
     def _global(self, node: ast.Global) -> None:
-        if self._globals:
-            self._globals[-1].update(node.names)
+        if self.everywhere:
+            self.everywhere[-1].update(node.names)
 
     def call(self, closure: Closure, *given: Known, **named: Known) -> Known:
         node = closure.node
@@ -374,9 +240,9 @@ class Flow(Expressions):
             self.forget()
             return THEIRS
         outer = self.state.scopes
-        self.state.scopes = [*outer[: closure.depth], _parameters(node.args, given, named)]
+        self.state.scopes = [*outer[: closure.depth], parameters(node.args, given, named)]
         self._calling.append(node)
-        self._globals.append(set())
+        self.everywhere.append(set())
         self._returns.append([])
         try:
             if isinstance(node, ast.Lambda):
@@ -391,7 +257,7 @@ class Flow(Expressions):
             return self._returned(closure)
         finally:
             self._returns.pop()
-            self._globals.pop()
+            self.everywhere.pop()
             self._calling.pop()
             self.state.scopes = [*self.state.scopes[: closure.depth], *outer[closure.depth :]]
 
@@ -423,72 +289,6 @@ class Flow(Expressions):
         if module.partition(".")[0] not in HARMLESS and by:
             self.attributes_known = False  # it may add some to the tables' classes
         self.bind(ast.Name(name), Module(by, by == USER, path))
-
-
-def _parameters(
-    args: ast.arguments, given: tuple[Known, ...], named: dict[str, Known]
-) -> dict[str, Known]:
-    places = [*args.posonlyargs, *args.args]
-    scope: dict[str, Known] = {}
-    constants = dict(zip([each.arg for each in places[::-1]], args.defaults[::-1], strict=False))
-    constants |= {a.arg: d for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d}
-    for each in (*places, *args.kwonlyargs):
-        default = constants.get(each.arg)
-        scope[each.arg] = Const(value=default.value) if isinstance(default, ast.Constant) else ANY
-    for each, value in zip(places, given, strict=False):
-        scope[each.arg] = value
-    scope |= {name: value for name, value in named.items() if name in scope}
-    for rest in (args.vararg, args.kwarg):
-        if rest is not None:
-            scope[rest.arg] = ANY
-    return scope
-
-
-def _may_leave(statement: ast.stmt) -> bool:
-    """Whether what follows it may not be reached though nothing fails."""
-    return not isinstance(statement, _HELD) and any(_leaving(statement, False))
-
-
-def _leaving(node: ast.AST, looped: bool) -> Iterator[bool]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, _HELD):
-            continue
-        if isinstance(child, ast.Return | ast.Raise):
-            yield True
-        elif isinstance(child, ast.Break | ast.Continue):
-            yield not (looped or isinstance(node, ast.For | ast.While | ast.AsyncFor))
-        elif isinstance(child, ast.Call) and ast.unparse(child.func) in (
-            "exit",
-            "quit",
-            "sys.exit",
-        ):
-            yield True
-        else:
-            yield from _leaving(
-                child, looped or isinstance(node, ast.For | ast.While | ast.AsyncFor)
-            )
-
-
-def _catches(handler: ast.ExceptHandler) -> bool:
-    """Whether it may catch what a missing column raises."""
-    if handler.type is None:
-        return True
-    named = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(ast.unparse(each) not in _OTHER_ERRORS for each in named)
-
-
-def _expects(handler: ast.ExceptHandler) -> bool:
-    """Whether it is there for a missing column."""
-    said = "" if handler.type is None else ast.unparse(handler.type)
-    return any(each in said for each in ("KeyError", "LookupError", "AttributeError", "NotFound"))
-
-
-def _is_main(test: ast.expr) -> bool:
-    return ast.unparse(test) == "__name__ == '__main__'"
-
-
-def _number(value: Known) -> bool:
-    return isinstance(value, Const) and isinstance(value.value, int | float)
 
 
 def _in_order(found: dict[tuple[int, str], Finding]) -> tuple[Finding, ...]:

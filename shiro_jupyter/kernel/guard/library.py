@@ -6,7 +6,8 @@ import ast
 from dataclasses import replace
 
 from .methods import Call
-from .pandas_methods import PANDAS, named_aggregation
+from .pandas_groups import named_aggregation
+from .pandas_methods import PANDAS
 from .polars_expressions import made_by
 from .sql import check_polars, check_query
 from .values import (
