@@ -89,11 +89,9 @@ class Live(Protocol):
     ) -> CodeResult:
         """Run code on the main thread. `output` is told what it prints, on any thread; `first` is
         called on main before it, and what that raises is raised here."""
-        ...
 
     def interrupt(self) -> None:
         """Stop the code that `run` runs, or drop it where it has not begun; returns at once."""
-        ...
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
