@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..core.errors import ToolFailed
-from .contents import size_of
 from .describe import count
 from .document import Cell
 from .names_undo import Touched, Turn
+from .sizes import size_of
 
 PIECES = 300  # of code, the newest
 SMALL = 10_000  # bytes of what is kept alive to know it again

@@ -14,8 +14,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .contents import HELD, Contents, contents, size_of
+from .contents import HELD, Contents, contents
 from .data_changes import Change, Size, size_now, told
+from .sizes import size_of
 
 TURNS = 20  # the newest, of which anything is held
 LARGE = f"what it was is not held: more than {HELD // 1_000_000} MB in all"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,8 @@ import polars as pl
 import pytest
 
 from shiro_jupyter.kernel import contents as module
-from shiro_jupyter.kernel.contents import contents, size_of
+from shiro_jupyter.kernel.contents import contents
+from shiro_jupyter.kernel.sizes import size_of
 
 
 def frame() -> pd.DataFrame:
@@ -98,6 +100,19 @@ PLAIN: list[tuple[Any, Callable[[Any], object]]] = [
     ({1, 2}, lambda x: x.discard(1)),
     (np.arange(4), lambda x: x.__setitem__(0, 9)),
     (np.array([np.nan, 1.0]), lambda x: x.__setitem__(1, np.nan)),
+    (OrderedDict(a=1, b=2), lambda x: x.move_to_end("a")),
+    (defaultdict(list, a=[1]), lambda x: x["b"]),
+    (Counter("aab"), lambda x: x.update("b")),
+    (deque([1, 2], maxlen=3), lambda x: x.appendleft(0)),
+    (bytearray(b"ab"), lambda x: x.extend(b"c")),
+    ({"a": {"b": [1, 2]}}, lambda x: x["a"]["b"].append(3)),
+    ([[1], {"a": np.arange(3)}], lambda x: x[1]["a"].fill(9)),
+    ({"t": pd.DataFrame({"a": [1, 2]})}, lambda x: x["t"].insert(0, "b", 1)),
+    (pl.DataFrame({"a": [1, 2]}), lambda x: x.insert_column(0, pl.Series("b", [3, 4]))),
+    (pl.DataFrame({"a": [1, None]}), lambda x: x.__setitem__((0, "a"), 7)),
+    (pl.DataFrame({"a": [1, 2]}), lambda x: x.drop_in_place("a")),
+    (pl.Series("a", [1, 2]), lambda x: x.__setitem__(0, 7)),
+    (pl.Series("a", [1, 2]), lambda x: x.append(pl.Series("a", [3]))),
 ]
 
 
@@ -109,6 +124,64 @@ def test_a_change_of_a_list_dict_set_or_array_is_seen_and_put_back(number: int) 
     change(value)
     assert not held.are_of(value) and held.put_back(value)
     assert repr(value) == before and held.are_of(value)
+
+
+def test_a_list_that_holds_itself_is_looked_through_once() -> None:
+    value: list[Any] = [1]
+    value.append(value)
+    held = contents(value)
+    assert held is not None and held.are_of(value)
+    value[0] = 2
+    assert not held.are_of(value) and held.put_back(value) and value[0] == 1 and value[1] is value
+
+
+def test_what_is_inside_and_cannot_be_put_back_leaves_all_as_it_is() -> None:
+    value = {"big": np.zeros(300_000), "small": [1]}
+    held = contents(value)
+    value["big"][5], value["new"] = 1, 2  # type: ignore[index]
+    assert held is not None and not held.are_of(value) and not held.put_back(value)
+    assert value["big"][5] == 1 and value["new"] == 2  # type: ignore[index]
+
+
+def test_arrays_inside_are_kept_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module._Budget, "__init__", lambda self: vars(self).update(BUDGET))
+    value = [np.zeros(100) for _ in range(5)]
+    held = contents(value)
+    assert held is not None
+    value[4][0] = 1
+    assert not held.are_of(value) and not held.put_back(value)
+    value[4][0], value[0][0] = 0, 1
+    assert held.put_back(value) and value[0][0] == 0
+
+
+BUDGET = {"objects": 10, "octets": 1_700, "depth": 3}
+
+
+def test_attributes_of_own_functions_and_objects_are_seen_and_not_put_back() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec("class Model:\n    rate = 1\ndef f(): pass\nmodel = Model()", names)
+    for value in (names["f"], names["model"]):
+        held = contents(value)
+        assert held is not None and held.are_of(value) and held.sure and not held.restores
+        value.cache = 1
+        assert not held.are_of(value) and not held.put_back(value)
+    assert contents(SimpleNamespace(a=1)) is None and contents(len) is None
+
+
+def test_what_is_held_of_items_that_went_is_counted() -> None:
+    value: list[Any] = [np.zeros(300_000), 1]
+    held = contents(value)
+    assert held is not None and held.beyond(value) < 1_000
+    value[0] = 2
+    assert held.beyond(value) >= 2_400_000 and held.beyond(None) >= 2_400_000
+
+
+def test_some_changes_of_a_very_large_array_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SUMMED", 1_000)
+    value = np.zeros((600, 600))
+    held = contents(value)
+    value += 1
+    assert held is not None and not held.sure and not held.are_of(value)
 
 
 def test_what_is_large_is_not_kept_but_some_changes_of_it_are_seen(
@@ -176,17 +249,3 @@ def test_nothing_of_the_persons_own_is_run() -> None:
             raise AssertionError(name)
 
     assert contents(Mine()) is None and size_of(Mine()) >= 100
-
-
-def test_a_size_is_of_all_that_is_held() -> None:
-    floats = np.zeros(100_000)
-    assert size_of(floats) == 800_000
-    assert size_of(pd.DataFrame({"a": floats, "b": floats})) == 1_600_000
-    assert size_of(pl.DataFrame({"a": floats})) == 800_000
-    assert size_of([floats] * 3) > 2_400_000 and size_of({"a": (floats,)}) > 800_000
-
-    class Model:
-        def __init__(self) -> None:
-            self.weights = floats
-
-    assert size_of(Model()) > 800_000
