@@ -38,6 +38,7 @@ STOREYS = (
 LAZY = {
     ("kernel.lazy", "kernel.host"): "loading the extension must not import pydantic or openai",
     ("kernel.lazy", "kernel.cell_interrupts"): "nor asyncio",
+    ("kernel.lazy", "kernel.completion"): "what a first Tab needs comes with it",
     ("kernel.lazy", "kernel.own_tools"): "nor does importing the package, for its decorator",
 }
 # What `core` must never know of.

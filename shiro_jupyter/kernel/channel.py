@@ -34,6 +34,7 @@ FIELDS: dict[str, dict[str, type]] = {
     "now": {"id": int},
     "abort": {},
     "history": {},
+    "complete": {"text": str},
     "done": {"id": str},
     "left": {"turn": int},
     "picture": {"key": str},

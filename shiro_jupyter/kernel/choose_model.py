@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..core.errors import EndpointError, NotConfigured, UsageError
@@ -81,6 +81,11 @@ class Models:
         if not self._served.get(endpoint):
             self._served[endpoint] = await served_at(endpoint)
         return self._served[endpoint]
+
+    @property
+    def listed(self) -> Sequence[str]:
+        """The names that endpoints have listed so far."""
+        return [each.name for served in self._served.values() for each in served]
 
     def changed(self) -> None:
         """The person has connected another endpoint: what was listed and chosen is past."""

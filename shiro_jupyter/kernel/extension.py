@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
@@ -12,11 +12,13 @@ from ..core.errors import UsageError
 from . import first_cell
 from .channel import Channel
 from .command_line import FLAGS
-from .lazy import make_host, make_interrupts
+from .compat_tab import on_tab
+from .lazy import make_completion, make_host, make_interrupts
 from .transformer import ASYNC, SYNC, AwaitedMagic, VerbatimMagic, verbatim_cell, whole_lines
 
 if TYPE_CHECKING:
     from .cell_interrupts import CellInterrupts
+    from .completion import Completion
     from .host import Host
 
 ATTRIBUTE = "_shiro_extension"
@@ -84,6 +86,8 @@ class Extension:
         self._register(self.todos, "line", "todos")
         for name in MEMORY:
             self._register(self._memory_magic(name), "line", name)
+        self._completion: Completion | None = None
+        self._end_completion = on_tab(shell, self._completed)
 
     @property
     def host(self) -> Host:
@@ -114,6 +118,7 @@ class Extension:
         ):
             if ours in chain:
                 chain.remove(ours)
+        self._end_completion()
         if self._interrupts is not None:
             self._interrupts.close()
         self._put_back("line", (SYNC, ASYNC, "todos", *MEMORY))
@@ -133,6 +138,14 @@ class Extension:
     def todos(self, line: str) -> None:
         """Show the task list of this session."""
         self.host.show_todos()
+
+    def _completed(self, before: str) -> tuple[str, Sequence[str]] | None:
+        if not any(f"%{name}" in before for name in (SYNC, *MEMORY)):
+            return None
+        if self._completion is None:
+            offers = lambda: self._host.offers if self._host else None  # noqa: E731
+            self._completion = make_completion(self.shell, offers)
+        return self._completion(before)
 
     def _expect_awaited(self) -> None:
         self._interrupts = self._interrupts or make_interrupts(self.shell)

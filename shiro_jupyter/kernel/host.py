@@ -29,6 +29,7 @@ from .channel import Channel
 from .command_line import CommandLine, parse
 from .main_thread import MainThread, Server
 from .memory_magics import MemoryMagics
+from .offers import ServicesOffers
 from .owner import CURRENT, Errand, Owner, show_recorded, view_for
 from .panel import Panel
 from .reply import Reply
@@ -67,6 +68,8 @@ class Host:
         self.shell = shell
         self.services = Services(shell, channel)
         self.services.pages.prompted = Panel(self.services).prompted
+        self.offers = ServicesOffers(self.services)
+        self.services.pages.completed = self.offers.at
         remembered = self.services.remembered
         self.memory_magics = MemoryMagics(
             self.services.memory,

@@ -3,11 +3,13 @@ first function that is made a tool."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cell_interrupts import CellInterrupts
     from .channel import Channel
+    from .completion import Completion, Offers
     from .host import Host
 
 
@@ -15,6 +17,12 @@ def make_host(shell: Any, channel: Channel) -> Host:
     from .host import Host
 
     return Host(shell, channel)
+
+
+def make_completion(shell: Any, offers: Callable[[], Offers | None]) -> Completion:
+    from .completion import Completion
+
+    return Completion(shell, offers)
 
 
 def make_tool(function: Any, *, ask: bool, in_turn: bool) -> Any:

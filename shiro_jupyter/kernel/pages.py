@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,7 @@ from ..core.errors import ToolFailed, UsageError
 from ..core.events import Answer, Event, Question, QueueChanged, TurnEnded, TurnStarted, Waiting
 from ..core.queue import Queue
 from ..core.workspace.clock import Clock
+from ..core.workspace.picker import picked, query
 from ..views.cell import PATIENCE
 from ..views.feed import Feed
 from ..views.page import INTERVAL, About, PageView
@@ -43,6 +44,10 @@ async def _no_history() -> Sequence[str]:
     return ()
 
 
+async def _none_of(sought: str) -> Sequence[str]:
+    return ()
+
+
 class Pages:
     """`kernel`, `turn`, `present`, `handle` and `serve` are for any thread; all else is used on the
     agent's, which `call` hands a callback over to.
@@ -67,6 +72,7 @@ class Pages:
     ) -> None:
         self.turn = 0  # the newest, counted from the load
         self.prompted: Callable[[str, str], object] = lambda page, text: None
+        self.completed: Callable[[str], Awaitable[Sequence[str]]] = _none_of
         self._channel, self._feed, self._clock, self._call = channel, feed, clock, call
         self._answer, self._interrupt, self._picture = answer, interrupt, picture
         self._abort, self._queue, self._history = abort, queue, history
@@ -286,15 +292,27 @@ class Pages:
             case "abort":
                 self._abort()
             case "history":
-                task = asyncio.ensure_future(self._tell_history(page))
-                self._looking.add(task)
-                task.add_done_callback(self._looking.discard)
+                self._look(self._tell_history(page))
+            case "complete":
+                self._look(self._tell_completed(page, request["text"]))
             case "done":
                 self._done(request)
             case "left":
                 self._left(page, request["turn"])
             case "bye":
                 self._bye(page)
+
+    def _look(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
+
+    async def _tell_completed(self, page: str, text: str) -> None:
+        """What the `@` at the end of a text may mean, with the text as it then reads."""
+        sought = query(text)
+        names = [] if sought is None else await self.completed(sought)
+        options = [{"name": each, "text": picked(text, each)} for each in names]
+        self._channel.send({"kind": "completed", "to": page, "of": text, "options": options})
 
     async def _tell_history(self, page: str) -> None:
         """The newest prompts of the project, oldest first, as many as one message takes."""

@@ -121,6 +121,7 @@ export type Request =
   | { do: 'edit'; id: number; text: string }
   | { do: 'remove' | 'now'; id: number }
   | { do: 'abort' | 'history' }
+  | { do: 'complete'; text: string }
   | { do: 'done'; id: string; value?: unknown; error?: string }
   | { do: 'left'; turn: number }
   | { do: 'picture'; key: string }
@@ -167,6 +168,14 @@ export type Event =
   | { kind: 'queue'; to?: string; kernel: string; waiting: readonly Waiting[] }
   | { kind: 'back'; to: string; kernel: string; texts: readonly string[] }
   | { kind: 'history'; to: string; kernel: string; prompts: readonly string[] }
+  | {
+      kind: 'completed';
+      to: string;
+      kernel: string;
+      /** The text that was asked about; each option has it as it then reads. */
+      of: string;
+      options: ReadonlyArray<{ name: string; text: string }>;
+    }
   | {
       kind: 'left';
       to: string;
