@@ -150,6 +150,15 @@ def test_output_is_handed_over_on_the_agents_loop(tmp_path: Path) -> None:
     assert threads == [threading.main_thread()]
 
 
+def test_the_question_names_what_the_code_changes(tmp_path: Path) -> None:
+    tool, context = RunPython(Kernel(CodeResult(ok=True))), Bench(tmp_path).context
+    code = "df = df.dropna()\ndf.to_csv('a.csv')"
+    subject = tool.subject(tool.parameters(code=code), context)
+    assert subject.title == (
+        "Run this code in the kernel?\nWill change df; cannot be undone: df.to_csv."
+    )
+
+
 def test_the_question_shows_the_code_and_the_session_grant_says_everything(
     tmp_path: Path,
 ) -> None:

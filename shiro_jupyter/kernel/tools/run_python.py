@@ -13,6 +13,7 @@ from ...core.errors import ToolFailed
 from ...core.events import PicturesDrawn
 from ...core.policy.subjects import Subject
 from ...core.tools.base import INPUT_LIMIT, Parameters, Tool, ToolContext, ToolResult
+from ..foreseen import foreseen
 from ..guard import NO_VERDICT, Schema, Verdict, check
 from ..main_thread import JobInterrupted
 from ..namespace import Namespace
@@ -25,6 +26,7 @@ log = logging.getLogger("shiro")
 STOP_SECONDS = 1.0
 PARTIAL_LIMIT = 8_000
 
+TITLE = "Run this code in the kernel?"
 INTERRUPTED = "Interrupted by the person; what the code had done stays done. Its output:"
 NATIVE = (
     "Interrupted by the person, but the code still runs: it is inside native code that cannot be "
@@ -65,7 +67,7 @@ class RunPython(Tool[RunPythonParameters]):
             self.name,
             self.access,
             (parameters.code,),
-            title=f"Run this code in the kernel? {verdict.hint}".rstrip(),
+            title=f"{TITLE} {verdict.hint}".rstrip() + f"\n{foreseen(parameters.code)}".rstrip(),
             grant="everything",
             grant_label="all code in the kernel, whatever it does",
             fault=verdict.refusal,
