@@ -12,7 +12,8 @@ from itertools import takewhile
 
 BENCHES = (
     *("load", "weight", "turn", "growth", "prefix", "tokens"),
-    *("shelf", "shell", "search", "page", "questions", "memory", "sessions"),
+    *("shelf", "shell", "search", "page", "questions", "memory", "sessions", "namespace"),
+    "notebook",
 )
 
 
