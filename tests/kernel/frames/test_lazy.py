@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -211,3 +212,38 @@ def test_what_only_says_that_it_is_lazy_is_none() -> None:
     assert lazy_of(Array()) is None and not is_lazy(Array())
     assert lazy_of(np.zeros(3)) is None
     assert lazy_of(pd.DataFrame()) is None
+
+
+# -- the documentation -----------------------------------------------------------------------------
+
+
+def example(word: str) -> str:
+    """The block of code in docs/kernel.md that begins with a comment on this."""
+    page = Path(__file__).parents[3].joinpath("docs/kernel.md").read_text(encoding="utf-8")
+    blocks: list[str] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (found,) = (block for block in blocks if word in block.splitlines()[0])
+    return found
+
+
+def test_the_example_for_dask_runs_as_documented() -> None:
+    sales = pd.DataFrame({"shop": [1, 1, 2, 3, 4], "euro": [1.0, 3.0, 9.0, 5.0, 1.5]})
+    names: dict[str, Any] = {"events": dd.from_pandas(sales, npartitions=2)}
+    with dask.config.set(scheduler="synchronous"):
+        exec(example("Dask"), names)
+    assert names["top"].to_dict() == {2: 9.0, 3: 5.0, 1: 2.0}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_example_for_ibis_runs_as_documented() -> None:
+    backend = ibis.duckdb.connect()
+    backend.con.execute(
+        "create table orders as from (values (1, 1.0), (1, 3.0), (2, 9.0)) t(shop, euro)"
+    )
+    names: dict[str, Any] = {"orders": backend.table("orders"), "ibis": ibis}
+    exec(example("ibis"), names)
+    assert dict(names["top"].itertuples(index=False, name=None)) == {2: 9.0, 1: 2.0}
+    backend.disconnect()
+
+
+def test_the_example_for_spark_can_be_read() -> None:
+    compile(example("pyspark"), "docs/kernel.md", "exec")
