@@ -19,7 +19,7 @@ def problem(data: bytes) -> str:
 
     try:
         notebook = NotebookText.parse(data)
-        errors = iter_validate(json.loads(data.decode("utf-8-sig")))
+        errors = iter_validate(json.loads(data.decode("utf-8-sig")))  # type: ignore[no-untyped-call]
         if error := next(iter(errors), None):
             return bounded(_told(error.message, [*error.relative_path]), REASON_SHOWN)
     except BrokenNotebook as error:

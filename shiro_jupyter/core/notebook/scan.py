@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
@@ -14,8 +14,7 @@ _value = json.JSONDecoder().raw_decode
 Read = Callable[[str, int], tuple[Any, int]]
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """Of an object: its key is `text[key:key_end]`, its value `text[start:end]`."""
 
     key: int

@@ -288,6 +288,34 @@ def test_lists_on_one_line_and_single_strings_stay_such() -> None:
     assert b'"source": [\n    "1\\n",\n    "2"\n   ]' in old.insert("1\n2", after="a")[0].data
 
 
+@pytest.mark.parametrize(
+    ("file", "between"),
+    [
+        (b'{"cells": [\n  %b,\n  %b\n ], %b}', b",\n  "),
+        (b'{"cells": [ %b\n, %b ], %b}', b"\n, "),
+        (b'{"cells": [%b , %b], %b}', b" , "),
+    ],
+)
+def test_between_cells_stands_what_stood_between_them(file: bytes, between: bytes) -> None:
+    format_ = b'"nbformat": 4, "nbformat_minor": 5'
+    one, two, new = (
+        json.dumps(cell("x", name, "markdown"), sort_keys=True).encode()
+        for name in ("a", "b", "new")
+    )
+    old = NotebookText.parse(file % (one, two, format_))
+    for place, cells in (
+        ({"before": "a"}, (new + between + one, two)),
+        ({"after": "a"}, (one, new + between + two)),
+        ({"after": "b"}, (one, two + between + new)),
+    ):
+        done, _ = old.insert("x", type="markdown", id="new", **place)
+        assert done.data == file % (*cells, format_)
+    three = NotebookText.parse(old.data.replace(two, two + b",\t" + two.replace(b'"b"', b'"c"')))
+    assert b'"id": "b"' in three.data
+    assert two + b",\t" + new in three.insert("x", type="markdown", id="new", after="b")[0].data
+    assert one + between + new in three.insert("x", type="markdown", id="new", after="a")[0].data
+
+
 def test_what_a_cell_lacks_is_added_behind_its_last_member() -> None:
     lacking = {"cell_type": "code", "id": "a", "metadata": {}}
     old = NotebookText.parse(stored(notebook(lacking)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shiro_jupyter.core.notebook.scan import scan
-from shiro_jupyter.core.notebook.style import Style, style_of
+from shiro_jupyter.core.notebook.style import Style, cell_style, style_of
 
 USUAL = Style(None, "", "", "", ", ", ": ", False)
 
@@ -24,10 +24,17 @@ USUAL = Style(None, "", "", "", ", ", ": ", False)
         ('{\n "a"\n:\n1\n, "b": 2\n    }', Style(" ", "\n", "    ", " ", ",", ": ", False)),
         # Of a key that stands there twice the last counts; the layout is that of what is there.
         ('{\n "a": 1,\n "a": 2\n}', Style(" ", "\n", "", " ", ",", ": ", False)),
+        ('{"a":1,"b":2,"a":3}', Style(None, "", "", "", ",", ":", False)),
     ],
 )
 def test_layout(text: str, style: Style) -> None:
     assert style_of(text, scan(text)) == style
+
+
+def test_the_first_cell_of_a_notebook_is_two_levels_in() -> None:
+    text = '{\n  "cells": []\n}'
+    assert cell_style(text, scan(text)) == Style("  ", "\n", "    ", "      ", ",", ": ", False)
+    assert cell_style('{"cells": []}', scan('{"cells": []}')) == USUAL
 
 
 @pytest.mark.parametrize(
