@@ -10,20 +10,19 @@ import sys
 import types
 import zlib
 from abc import ABC, abstractmethod
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .describe import module_of
 from .frames import TABLE_ERRORS
-from .sizes import is_exactly, is_pandas, is_polars, octets_of, size_of
+from .sizes import CHANGEABLE, is_exactly, is_pandas, is_polars, octets_of, size_of
 
 HELD = 256_000_000  # bytes, by an estimate, of all that is held for an undo
 ITEMS = 100_000  # of a list, dict or set
 INNER, INNER_DEPTH = 2_000, 3  # objects inside one of them that are looked into, and how deep
 ARRAY = 1_000_000  # bytes of an array, which has to be copied
 SUMMED = 32_000_000  # bytes of one of which a checksum is taken
-CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 _PLAIN = frozenset(map(id, (str, int, float, bool, bytes, type(None))))
 SAMPLED = 256  # items of a larger one
 
@@ -237,7 +236,7 @@ def _guarded(value: object, budget: _Budget) -> Contents | None:
 
 def _contents(value: object, budget: _Budget) -> Contents | None:
     kind = type(value)
-    if any(kind is each for each in CONTAINERS):
+    if any(kind is each for each in CHANGEABLE):
         items: Any = value
         if len(items) > ITEMS or size_of(items) > HELD:
             return _Outline(_outline(value))

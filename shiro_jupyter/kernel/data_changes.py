@@ -12,6 +12,7 @@ from typing import Any, Literal
 from ..views.wording import listed
 from .describe import class_name, count, library
 from .frames import TABLE_ERRORS, frame_of
+from .sizes import is_container
 
 COLUMNS = 2_000  # of a table, whose names and types are compared
 NAMED = 3  # columns
@@ -78,7 +79,7 @@ def _size(value: Any) -> Size:
         return Size(frame.kind, rows, width, columns)
     if library("numpy").get("ndarray") is cls:
         return Size("ndarray", shape=value.shape)
-    if any(cls is each for each in (list, dict, set, tuple, frozenset)):
+    if is_container(value):
         return Size(cls.__name__, len(value))
     return Size(class_name(cls))
 

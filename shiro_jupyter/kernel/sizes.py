@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from itertools import islice
 from typing import Any
 
+CHANGEABLE = (list, dict, set, deque, OrderedDict, defaultdict, Counter)  # containers
 SAMPLE, DEPTH = 20, 2  # items of a container that its size is estimated from, and how deep
 
 
@@ -21,8 +23,8 @@ def size_of(value: Any, depth: int = DEPTH) -> int:
         or is_exactly(value, "torch", "Tensor")
     ):
         return int(value.nbytes)
-    if type(value) in (list, tuple, set, frozenset, dict):
-        items = list(islice(value.values() if type(value) is dict else value, SAMPLE))
+    if is_container(value):
+        items = list(islice(value.values() if isinstance(value, dict) else value, SAMPLE))
         inner = sum(size_of(each, depth - 1) for each in items) if depth else 0
         return sys.getsizeof(value) + inner * len(value) // max(1, len(items))
     if type(value).__module__ == "builtins":
@@ -31,7 +33,13 @@ def size_of(value: Any, depth: int = DEPTH) -> int:
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return 100
-    return 100 + (size_of(dict(held), depth - 1) if depth and type(held) is dict else 0)
+    return 100 + (size_of(dict(held), depth) if depth and type(held) is dict else 0)
+
+
+def is_container(value: object) -> bool:
+    """Of those that Python has: looking at its items and counting them runs nothing else."""
+    kind = type(value)
+    return any(kind is each for each in (*CHANGEABLE, tuple, frozenset))
 
 
 def is_exactly(value: object, module: str, name: str) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -302,3 +304,59 @@ def test_a_turn_without_changes_has_nothing_to_undo() -> None:
     bench.run("x[0]; y = 1; del y; x = x")
     assert bench.undo.turns("s") == [] and bench.undo.undo(("s", 1)) == []
     assert Undone("x", "kept") not in bench.undo.undo(("s", 9))
+
+
+def test_what_is_held_stays_within_the_bound_whatever_turns_replace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bound anew, put into a list, a dict or an own object, or changed in place."""
+    monkeypatch.setattr(names_undo, "HELD", 8_000_000)
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    class Block:
+        def __init__(self) -> None:
+            self.octets = bytes(500_000)
+            alive.add(self)
+
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec("class Model: pass", names)
+    bench = Bench(Block=Block, model=names["Model"](), items=[0], table={}, frame=None)
+    for number in range(1, 31):
+        bench.turn = ("s", number)
+        bench.run("one = Block(); items[0] = Block(); table['x'] = Block(); model.x = Block()")
+        bench.run("frame = pd.DataFrame({'a': np.zeros(60_000)}); frame['b'] = 1.0")
+    gc.collect()
+    now = 4  # those that the person has
+    assert len(alive) <= now + 8_000_000 // 500_000 + 1
+    done = bench.undone(30)
+    assert done["one"] == ("restored", "") and done["model"] == ("kept", names_undo.BEYOND)
+    assert done["items"][0] == "restored"
+    large = bench.undone(25)
+    assert large["one"] == ("kept", names_undo.LARGE) or large["one"][1] == names_undo.SINCE
+
+
+def test_what_was_changed_in_place_is_listed_by_each_kind() -> None:
+    """Put back where that can be done, else named as beyond undo; never passed over."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec("class Model: pass\ndef f(): pass", names)
+    bench = Bench(
+        config={"a": {"b": [1]}},
+        order=OrderedDict(a=1),
+        tables={"t": pd.DataFrame({"a": [1]})},
+        p=pl.DataFrame({"a": [1]}),
+        big=np.zeros(200_000),
+        f=names["f"],
+        model=names["Model"](),
+    )
+    bench.run(
+        "config['a']['b'].append(2); order['b'] = 2; tables['t']['b'] = 1; p[0, 'a'] = 9\n"
+        "big[7] = 1; f.calls = 1; model.fitted = True"
+    )
+    assert bench.undo.told(("s", 1)) == (
+        "order 1 → 2 items · changed: big, config, f, model, p, tables"
+    )
+    beyond = dict.fromkeys(("big", "f", "model"), ("kept", names_undo.BEYOND))
+    back = dict.fromkeys(("config", "order", "tables", "p"), ("restored", ""))
+    assert bench.undone() == {**beyond, **back}
+    assert bench.names["config"] == {"a": {"b": [1]}} and bench.names["order"] == {"a": 1}
+    assert list(bench.names["tables"]["t"]) == ["a"] and bench.names["p"]["a"].to_list() == [1]

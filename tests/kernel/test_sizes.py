@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -21,3 +23,5 @@ def test_a_size_is_of_all_that_is_held() -> None:
             self.weights = floats
 
     assert size_of(Model()) > 800_000
+    model = Model()
+    assert size_of([model]) > 800_000 and size_of(deque([model])) > 800_000
