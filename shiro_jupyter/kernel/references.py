@@ -38,6 +38,7 @@ from .namespace import Namespace
 BUDGET = 2_000  # tokens of all that one prompt points at
 MOST = 20  # things that are described of one prompt
 SECONDS = 5.0  # that one of them may take
+PAGE_SECONDS = 2.0  # of these a page's answer
 BYTES = 2_000_000  # of a file are looked at
 LINES, ENTRIES = 200, 100
 CELL = "cell:"
@@ -209,12 +210,13 @@ class References:
 
     async def _open_cell(self, which: str) -> str:
         try:
-            cells = (await self.document.outline()).cells
-            meant = _meant([(each.id, each.execution_count) for each in cells], which)
-            if meant is None:
-                return ""
-            (cell,) = await self.document.read([cells[meant].id], outputs=True)
-        except ToolFailed:  # no page has it open
+            async with asyncio.timeout(PAGE_SECONDS):
+                cells = (await self.document.outline()).cells
+                meant = _meant([(each.id, each.execution_count) for each in cells], which)
+                if meant is None:
+                    return ""
+                (cell,) = await self.document.read([cells[meant].id], outputs=True)
+        except (ToolFailed, TimeoutError):  # no page has it open, or none that answers
             return ""
         stored = {**vars(cell), "cell_type": cell.type, "outputs": list(cell.outputs or ())}
         return f"of the open notebook\n{self._cell_text(meant, stored)}"

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ from shiro_jupyter.kernel.document import LiveDocument
 from shiro_jupyter.kernel.namespace import Namespace
 from shiro_jupyter.kernel.privacy import Privacy
 from shiro_jupyter.kernel.references import BUDGET, CUT, References, references, told
+from tests.support.kernels import Kernel, running_kernel
+from tests.support.pages import page_of
+from tests.support.scripts import says, script
 
 CELLS = [
     {"id": "aaaa1111", "type": "markdown", "lines": 1, "execution_count": None, "running": False},
@@ -245,10 +250,21 @@ def test_what_takes_too_long_holds_nothing_up(
         await asyncio.Future()
         return None
 
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(module, "PAGE_SECONDS", 0.01)
     monkeypatch.setattr(place, "_page", never)
-    assert place.look("@cell:bbbb") == ""
-    assert "takes too long" in place.told[0]
+    assert "second = 2" in place.look("@cell:2")  # as it ran
+
+    looked = threading.Event()
+
+    def slow(reference: object, name: str) -> str:
+        looked.wait()
+        return ""
+
+    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(References, "_variable", slow)
+    assert place.look("@src/app.py") == ""
+    looked.set()
+    assert place.told == ["@src/app.py takes too long to look at: only its name goes out."]
 
 
 # -- the budget --------------------------------------------------------------------------------
@@ -284,3 +300,62 @@ def test_no_text_passes_for_another_one(place: Place) -> None:
     assert [line for line in said.split("\n") if line.startswith("- ")] == [
         "- a.md, a file, 21 B, 3 lines"
     ]
+
+
+# -- in a kernel -------------------------------------------------------------------------------
+
+ITEMS = "get_ipython()._shiro_extension.host.services.conversation.opened.session.items"
+NOTES = f"[i.text for i in {ITEMS} if type(i).__name__ == 'Note']"
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    folder = tmp_path_factory.mktemp("references")
+    (folder / "notes.txt").write_text("first line\nsk-proj-" + "a1B2c3D4" * 6 + "\n")
+    model = script(folder, says("look", "Looked."), says("slow", "Slowly.", delay=1))
+    home = {"SHIRO_HOME": str(folder / "home"), "SHIRO_LIVE": "1", "SHIRO_MODEL": model}
+    with running_kernel(folder=folder, SHIRO_VIEW="text", **home) as kernel:
+        kernel.run("%load_ext shiro_jupyter")
+        kernel.run("n = 41\nwords = ['a', 'b']")
+        yield kernel
+
+
+@pytest.mark.kernel
+def test_a_cell_a_page_and_a_prompt_in_the_background_point_at_the_same(kernel: Kernel) -> None:
+    def newest() -> str:
+        return kernel.value(f"{NOTES}[-1]")
+
+    assert kernel.run("%shiro look at @n", stdin=str).status == "ok"
+    assert "- @n, a variable" in newest() and "41" in newest()
+    kernel.run("%%shiro\nlook\nat @words and @notes.txt", stdin=str)
+    said = newest()
+    assert "- @words, a variable" in said and "1: first line" in said
+    assert "a1B2c3D4" not in said and "[redacted" in said
+    request = kernel.send("r = %shiro look at @words &")
+    kernel.finish(request)
+    kernel.later(request, "Looked.")
+    assert "- @words, a variable" in newest() and "notes.txt" not in newest()
+    kernel.run("n = 43")
+    with page_of(kernel) as page:
+        page.hello()
+        page.settle()
+        page.prompt("look at @n")
+        page.ended("look at @n")
+        assert "43" in newest()
+        # A page that answers nothing: the cell is told as it ran.
+        number = kernel.value("len(In) - 1")
+        page.prompt(f"look at @cell:{number}")
+        page.ended(f"look at @cell:{number}")
+        assert f"which ran as [{number}]" in newest() and "len(In) - 1" in newest()
+        page.request("bye")
+    count = kernel.value(f"len({NOTES})")
+    shown = kernel.run("%shiro look at @nothing", stdin=str)
+    assert "@nothing is no file, variable or cell: sent as words." in shown.stdout
+    assert kernel.value(f"len({NOTES})") == count
+
+
+@pytest.mark.kernel
+def test_a_cell_that_ran_is_told_by_its_number(kernel: Kernel) -> None:
+    number = kernel.value("len(In) - 1")
+    kernel.run(f"%shiro look at @cell:{number}", stdin=str)
+    assert "len(In) - 1" in kernel.value(f"{NOTES}[-1]")
