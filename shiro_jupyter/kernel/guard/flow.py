@@ -12,6 +12,7 @@ from .schema import HARMLESS, Schema, origin
 from .shape import catches, expects, is_main, may_leave, parameters
 from .values import (
     ANY,
+    KNOWN,
     PLAIN,
     THEIRS,
     USER,
@@ -144,7 +145,7 @@ class Flow(Bindings):
         certain = True
         for item in node.items:
             value = self.value(item.context_expr)
-            certain = certain and trust(value) != USER
+            certain = certain and trust(value) == KNOWN  # others may take what is raised
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         with self.doubted(not certain):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ...core.policy.names import named as words
 from .methods import Call
 from .pandas_groups import named_aggregation
 from .pandas_methods import PANDAS
-from .polars_expressions import made_by
+from .polars_expressions import is_expression, made_by
 from .sql import check_polars, check_query
 from .values import (
     ANY,
@@ -183,7 +184,7 @@ def _pandas(world: World, name: str, call: Call) -> Known | None:
         return (
             Column(name=first.name, levels=first.levels) if isinstance(first, Column) else Column()
         )
-    if name.startswith(("read_", "json_normalize", "from_dummies")) or name == "crosstab":
+    if name in ("read_csv", "read_parquet", "json_normalize", "crosstab"):
         return world.add(Table())
     return None
 
@@ -215,21 +216,21 @@ def _literal_table(world: World, call: Call, kind: str) -> Table:
     if known is None or call.starred or isinstance(data, Frame):
         return Table(kind)
     plain = "index" not in call.named
-    return Table(kind, frozenset(known), frozenset() if plain else None, plain)
+    cells = [v.values for _, v in pairs if isinstance(v, Items)] if (pairs := _pairs(data)) else []
+    rows = len(cells[0]) if cells and cells[0] is not None else None
+    return Table(kind, frozenset(known), frozenset() if plain else None, plain, rows=rows)
+
+
+def _pairs(data: Known | None) -> tuple[tuple[Known, Known], ...]:
+    return data.pairs or () if isinstance(data, Mapping) else ()
 
 
 # -- polars ------------------------------------------------------------------------------------
 
-_TABLES = ("read_", "scan_", "from_", "concat", "collect_all", "DataFrame", "LazyFrame", "sql")
-_NO_EXPRESSIONS = (
-    "selectors",
-    "Config",
-    "datatypes",
-    "exceptions",
-    "Series",
-    "Schema",
-    "SQLContext",
+_READ = words(
+    "read_csv read_parquet read_json read_ndjson read_ipc from_dict from_dicts from_records"
 )
+_SCANNED = words("scan_csv scan_parquet scan_ndjson scan_ipc")
 
 
 def _polars(world: World, name: str, call: Call) -> Known | None:
@@ -246,16 +247,17 @@ def _polars(world: World, name: str, call: Call) -> Known | None:
         if table.columns is None or table.levels is None or call.named:
             return world.add(Table("polars"))
         return world.add(Table("polars", table.columns | table.levels, hidden=table.hidden))
-    if name.startswith(_TABLES):
-        return world.add(Table("lazy" if name.startswith("scan_") else "polars"))
-    if name.startswith("selectors"):
+    if name in _READ or name in _SCANNED:
+        return world.add(Table("polars" if name in _READ else "lazy"))
+    if name.startswith("selectors."):
         return Expr(existing=True)
     if name == "Series":
         return Column(name=text(first) if len(call.args) > 1 else None, of="polars")
-    if name[:1].isupper() or name.startswith(_NO_EXPRESSIONS) or "." in name:
+    if not is_expression(name) or "eager" in call.named:
         return None
-    world.exposed([part for each in call.args for part in parts(each)], KNOWN)
-    if _theirs([*call.args, *call.named.values()]) and name.startswith("map"):
+    given = [*call.args, *call.named.values()]
+    world.exposed([part for each in given for part in parts(each)], KNOWN)
+    if _theirs(given) and name.startswith("map"):
         world.forget()
     return made_by(name, call.node, call.args, call.named)
 
@@ -264,13 +266,13 @@ def _polars_concat(world: World, tables: Items) -> Known:
     made: Table | None = None
     for each in tables.values or (PLAIN,):
         if not isinstance(each, Frame) or world.table(each).columns is None:
-            return world.add(Table("polars"))
+            return ANY
         table = world.table(each)
         if made is None:
             made = table.made()
         else:
             made = replace(made.plus(*(table.columns or ())), hidden=made.hidden | table.hidden)
-    return world.add(made or Table("polars"))
+    return ANY if made is None else world.add(made)
 
 
 # -- DuckDB ------------------------------------------------------------------------------------

@@ -212,7 +212,8 @@ def _group(call: Call) -> Known:
     if about:
         # A list of as many names as there are rows would be a label for each.
         many = len(by.values or ()) if isinstance(by, Items) else 0
-        stray = bool(many) and not any(table.has(each, levels=True) for each in names or ())
+        found = sum(table.has(each, levels=True) for each in set(names or ()))
+        stray = bool(many) and (not found or len(set(names or ())) < many)
         if not many or table.rows != many:
             with call.world.doubted(stray and table.rows is None):
                 call.uses(by, levels=True)

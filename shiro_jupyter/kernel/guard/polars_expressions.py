@@ -17,6 +17,11 @@ _OF_COLUMNS = words("""
     any approx_n_unique cum_sum sum_horizontal mean_horizontal max_horizontal min_horizontal
     all_horizontal any_horizontal concat_str concat_list struct coalesce when corr cov implode
 """)
+_OF_VALUES = words("""
+    lit element field exclude format nth duration datetime date time cum_count arg_where concat_arr
+    row_index from_epoch int_range repeat zeros ones map_batches map_groups fold reduce rolling_corr
+    rolling_cov arctan2
+""")
 _FIRST_NAMES = words("""
     sum mean max min median std var first last n_unique count quantile
 """)
@@ -51,6 +56,11 @@ def made_by(function: str, node: ast.AST, args: Sequence[Known], given: Names[st
     return Expr(roots=roots, output=names[0] if single else None)
 
 
+def is_expression(function: str) -> bool:
+    """Whether `polars.<function>(…)` is one."""
+    return function in _OF_COLUMNS or function in _OF_VALUES
+
+
 def _is_expression(value: Known) -> bool:
     if isinstance(value, Items):
         return any(map(_is_expression, value.values or ()))
@@ -69,9 +79,10 @@ def method(
     others = [*args, *given.values()]
     roots = of.roots
     if name in ("over", "sort_by", "then", "otherwise", "when"):
+        of_columns = ("partition_by", "order_by", "by", "statement")
         roots += tuple(
             root
-            for value in others
+            for value in (*args, *(given[each] for each in of_columns if each in given))
             if isinstance(value, Const | Items | Expr)
             for root in named(value, node)
         )

@@ -161,6 +161,8 @@ def _lazy(call: Call) -> Known:
 
 
 def _collect(call: Call) -> Known:
+    if "background" in call.named:
+        return PLAIN
     return call.make(replace(call.table.made(), kind="polars"))
 
 
@@ -196,8 +198,8 @@ SAME = Does(unless=())
 PLAINLY = Does(makes=_plain, unless=())
 _KEEPING = (
     "head tail limit slice sample clone clear rechunk reverse fill_null fill_nan shrink_to_fit "
-    "interpolate shift gather_every describe mean sum min max median std var count null_count "
-    "quantile product collect_async set_sorted cache limit fetch"
+    "interpolate shift gather_every mean sum min max median std var count null_count "
+    "quantile product set_sorted cache limit"
 )
 _PLAINLY = (
     "write_csv write_parquet write_json write_ndjson write_excel write_ipc write_delta "
@@ -238,6 +240,7 @@ POLARS: dict[str, Does] = {
     "get_column": Does(makes=_get_column),
     "lazy": Does(makes=_lazy),
     "collect": Does(makes=_collect),
+    "describe": Does(makes=_collect),
     "to_pandas": Does(makes=_to_pandas),
     "iter_rows": Does(makes=_iter_rows),
     "pipe": Does(makes=_pipe),

@@ -16,6 +16,8 @@ _ASSIGNED = re.compile(r"\s*([^\W\d]\w*|`[^`\n]+`)\s*(?<![=!<>])=(?!=)(.*)", re.
 
 def names_in(said: str) -> list[str]:
     """Columns, or levels of the index, that it needs; none where it is not understood."""
+    if "``" in said:  # a name that holds one
+        return []
     quoted: dict[str, str] = {}
     pieces = re.split(r"('[^']*'|\"[^\"]*\")", said.strip())
 
