@@ -20,7 +20,7 @@ from .sizes import CHANGEABLE, is_exactly, is_pandas, is_polars, octets_of, size
 
 HELD = 256_000_000  # bytes, by an estimate, of all that is held for an undo
 ITEMS = 100_000  # of a list, dict or set
-INNER, INNER_DEPTH = 2_000, 3  # objects inside one of them that are looked into, and how deep
+INNER, INNER_DEPTH = 200, 3  # objects inside one of them that are looked into, and how deep
 ARRAY = 1_000_000  # bytes of an array, which has to be copied
 SUMMED = 32_000_000  # bytes of one of which a checksum is taken
 _PLAIN = frozenset(map(id, (str, int, float, bool, bytes, type(None))))

@@ -117,6 +117,7 @@ class _Filled:
     left: _Left
     was: Size
     earlier: bool = False
+    back: bool = False  # it holds again what it held before
 
     @property
     def size(self) -> int:
@@ -132,17 +133,20 @@ class _Changes:
     def limit(self, room: int) -> int:
         """Hold no more bytes than that; the room that is left."""
         for filled in self.filled.values():
-            if filled.size > room:
-                filled.before = None
+            size = filled.size
+            if size > room:
+                filled.before, size = None, 0
                 filled.left.forget()
-            room -= filled.size
+            room -= size
         for bound in self.bound.values():
             if bound.size > room:
                 bound.before, bound.size = _UNHELD, 0
             room -= bound.size
-            if bound.left.size > room:
+            size = bound.left.size
+            if size > room:
                 bound.left.forget()
-            room -= bound.left.size
+                size = 0
+            room -= size
         return room
 
 
@@ -233,7 +237,8 @@ class NamesUndo:
         self._turns.pop(turn, None)
         if changes.bound or changes.filled:
             self._turns[turn] = changes
-            changes.told = told(_all_in_all(changes, after))
+            looked = {id(was.value) for was in held.values()}
+            changes.told = told(_all_in_all(changes, after, looked))
         self._forget()
         return tuple(dict.fromkeys(touched))
 
@@ -311,14 +316,17 @@ def _fill(changes: _Changes, name: str, was: _Held) -> None:
         known.left = _Left(value)
 
 
-def _all_in_all(changes: _Changes, now: dict[str, Any]) -> Iterator[Change]:
-    """The net effect, on the names as they are now."""
+def _all_in_all(
+    changes: _Changes, now: dict[str, Any], looked: Collection[int]
+) -> Iterator[Change]:
+    """The net effect, on the names as they are now; `looked`: objects that may have changed."""
     first = {}  # sizes of objects that were changed in place, and perhaps bound anew then
     for filled in changes.filled.values():
         first[filled.name] = filled.was
         value = filled.left.value
-        back = filled.before is not None and value is not None and filled.before.are_of(value)
-        if filled.name not in changes.bound and now.get(filled.name) is value and not back:
+        if filled.before is not None and id(value) in looked:
+            filled.back = filled.before.are_of(value)
+        if filled.name not in changes.bound and now.get(filled.name) is value and not filled.back:
             yield Change(filled.name, "filled", filled.was, size_now(value))
     for name, bound in changes.bound.items():
         if bound.before is _ABSENT:
