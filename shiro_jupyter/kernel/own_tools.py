@@ -110,12 +110,12 @@ class OwnTool(Tool[OwnParameters]):
         """A function that is not to be asked about is one that the person has granted; in a session
         that has read the words of others it is asked about all the same."""
         unasked = not self.mark.ask and not context.session.tainted
-        call = self.summary(parameters)
         return Subject(
             self.name,
             self.access,
-            (call, self.mark.source) if self.mark.source else (call,),
-            preview=call,
+            # The source, too, since it says whether the function reaches out.
+            tuple(filter(None, [_listed(_said(parameters)), self.mark.source])),
+            preview=self.summary(parameters),
             title=f"Run your function {self.name}?",
             grant=UNASKED if unasked else ALWAYS,
             grant_label=f"every call of {self.name}, whatever its arguments",

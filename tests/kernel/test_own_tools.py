@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 import shiro_jupyter as shiro
 from shiro_jupyter.core.errors import InvalidArguments, UsageError
 from shiro_jupyter.core.policy.gate import Gate
+from shiro_jupyter.core.policy.rules import Rules, parse_rule
 from shiro_jupyter.core.sessions.session import Session
 from shiro_jupyter.kernel.own_tools import OwnTool, OwnTools
 from shiro_jupyter.kernel.run_code import CodeResult
@@ -318,6 +319,9 @@ def test_it_is_asked_about_unless_the_person_said_not_to(tmp_path: Path, ask: bo
     assert subject.title == "Run your function lookup?"
     assert verdict(tool, session, gate, bench)[0] == ("ask" if ask else "allow")
     assert verdict(tool, session, Gate(mode="plan"), bench)[0] == "deny"
+    for rule in ("lookup", "lookup(customer='A*)", "lookup(*)"):
+        denied = Gate(rules=Rules(deny=(parse_rule(rule),)))
+        assert verdict(tool, session, denied, bench)[0] == "deny"
     session.tainted.add("network")
     assert verdict(tool, session, gate, bench)[0] == "ask"
     session.tainted.clear()
