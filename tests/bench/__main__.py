@@ -13,7 +13,7 @@ from itertools import takewhile
 BENCHES = (
     *("load", "weight", "turn", "growth", "prefix", "tokens"),
     *("shelf", "shell", "search", "page", "questions", "memory", "sessions", "namespace"),
-    "notebook",
+    *("notebook", "guard"),
 )
 
 
