@@ -3,8 +3,10 @@ the next cell where no page has the notebook open."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,13 +19,14 @@ from ..core.tools.base import ToolContext
 from ..core.workspace.diffs import Diff, diff
 from ..core.workspace.files import retried
 from ..core.workspace.paths import resolve_target
-from ..core.workspace.threads import in_thread
+from ..core.workspace.threads import in_thread, settled
 from .cells_undo import CellsUndo, Deleted, Inserted, Moved, Replaced
 from .document import CellType, LiveDocument
 from .next_cell import NextCell
 from .notebook import Notebooks, Reading, Where, ref
 from .valid_notebook import problem
 
+PATIENCE = 1.0  # seconds that an interrupted change has for the page's answer
 Action = Literal["insert", "replace", "delete", "move"]
 OPEN = (
     "{} is open in the page, so it is not changed on disk; let the person close it, or ask in its "
@@ -151,7 +154,7 @@ class Editor:
     async def make(self, change: Change, context: ToolContext) -> str:
         """What was done, as a sentence or more."""
         if change.where.live:
-            return await self._in_page(change, context)
+            return await _whole(self._in_page(change, context))
         if change.where.own:
             await self.next_cell.offer(change.edit.source)
             return (
@@ -198,6 +201,18 @@ class Editor:
         return f"{done} {change.where.told} is open and not saved yet."
 
 
+async def _whole(change: Coroutine[Any, Any, str]) -> str:
+    """What the page may have done is noted for its undo, though the call is interrupted."""
+    doing = asyncio.ensure_future(change)
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await settled(doing, PATIENCE)
+        if doing.done() and not doing.cancelled():
+            return doing.result()
+        raise
+
+
 def editor(
     document: LiveDocument, known: Path | None, undo: CellsUndo, next_cell: NextCell
 ) -> Editor:
@@ -242,8 +257,7 @@ def _spliced(change: Change, text: NotebookText, context: ToolContext) -> tuple[
             metadata={"shiro": _mark(context)},
         )
     elif cell and edit.action == "replace":
-        marked = {**cell.metadata, "shiro": _mark(context)}
-        new = text.replace(name, edit.source, metadata=marked)
+        new = text.replace(name, edit.source, metadata={"shiro": _mark(context)})
     elif edit.action == "delete":
         new = text.delete(name)
     else:

@@ -171,7 +171,7 @@ class Services:
     def tools(self, loaded: Loaded) -> tuple[Tool[Any], ...]:
         namespace = self.namespace(loaded)
         kernel = kernel_tools(namespace, self.live)
-        kernel += notebook_tools(self.editor, self.live, lambda: self.held(namespace))
+        kernel += notebook_tools(self.editor, self.live, namespace, lambda: self.held(namespace))
         memory = self.remembered.tools(loaded.settings.memory)
         return tools_for(loaded.settings.tool_sets, (*memory, *kernel))
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import nbformat
+import pandas
 import pytest
 
 from shiro_jupyter.core.errors import ToolFailed
@@ -19,6 +20,7 @@ from shiro_jupyter.core.policy.gate import Gate
 from shiro_jupyter.core.tools.base import Tool, ToolResult
 from shiro_jupyter.core.transcript import User
 from shiro_jupyter.kernel.cells_undo import CellsUndo
+from shiro_jupyter.kernel.namespace import Namespace
 from shiro_jupyter.kernel.next_cell import NextCell
 from shiro_jupyter.kernel.notebook import Notebooks
 from shiro_jupyter.kernel.notebook_changes import Editor
@@ -86,11 +88,13 @@ class Desk:
             nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
         notebooks = Notebooks(self.page.document, self.own)
         self.next, self.code, self.undo = Next(offers), Code(), CellsUndo()
+        self.variables = dict[str, Any]()
+        shell = SimpleNamespace(user_ns=self.variables, user_ns_hidden={})
         editor = Editor(notebooks, self.undo, cast(NextCell, self.next))
         self.tools: dict[str, Tool[Any]] = {
             "read": NotebookRead(notebooks),
             "edit": NotebookEdit(editor),
-            "run": NotebookRun(notebooks, self.code),
+            "run": NotebookRun(notebooks, self.code, Namespace(shell)),
         }
 
     def __call__(self, name: str, **arguments: Any) -> ToolResult:
@@ -249,6 +253,25 @@ def test_the_same_source_is_no_change(desk: Desk) -> None:
     desk.read("a")
     with pytest.raises(ToolFailed, match="holds that already"):
         desk.edit("replace", cell="a", source="a = 1")
+
+
+def test_what_the_page_did_is_noted_though_the_call_was_interrupted(desk: Desk) -> None:
+    tool, context = desk.tools["edit"], desk.bench.context
+    call = tool.parse('{"action": "insert", "source": "x"}')
+
+    async def run() -> ToolResult:
+        desk.page.slow["insert"] = asyncio.Event()
+        await tool.prepare(call, context)
+        running = asyncio.ensure_future(tool.run(call, context))
+        while "insert" not in desk.page.asked:
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.sleep(0)
+        desk.page.slow["insert"].set()
+        return await running
+
+    assert asyncio.run(run()).text.startswith("Inserted code cell")
+    assert desk.undo.cells((desk.bench.session.id, 3)) == [desk.page.ids[-1]]
 
 
 # -- without a page -----------------------------------------------------------------------------
@@ -412,6 +435,28 @@ def test_a_cell_that_was_changed_since_it_was_judged_is_not_run(desk: Desk) -> N
         result = asyncio.run(run())
         assert result.outcome == "failed" and "has changed since" in result.text
     assert not desk.code.ran
+
+
+def test_a_cell_that_runs_is_not_run_once_more_nor_its_outputs_replaced(desk: Desk) -> None:
+    desk.page.held = True
+    desk.page.cell("a").update(running=True, outputs=[HI])
+    result = desk("run", cells="a")
+    assert result.outcome == "failed" and "runs already" in result.text
+    assert not desk.code.ran and "patch" not in desk.page.asked
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_cell_that_certainly_fails_is_not_run(desk: Desk, held: bool) -> None:
+    """The first is told before anybody is asked, and another one once its turn comes."""
+    desk.variables["df"] = pandas.DataFrame({"price": [1.0]})
+    desk.page.held = held
+    desk.page.ran["a"] = {"status": "ok", "execution_count": 1, "outputs": [HI]}
+    desk.page.cell("b")["source"] = "df['prise'].sum()"
+    with pytest.raises(ToolFailed, match=r"Cell b was not run: .*price"):
+        desk("run", cells="b")
+    result = desk("run", cells="a, b")
+    assert result.outcome == "failed" and "price" in result.text
+    assert "fail" not in desk.code.ran and desk.page.cell("b").get("outputs") in (None, [])
 
 
 def test_where_its_outputs_cannot_be_shown_what_ran_is_told_all_the_same(desk: Desk) -> None:

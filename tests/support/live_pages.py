@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,7 @@ class LivePage:
     fails: dict[str, str] = field(default_factory=dict)
     ran: dict[str, dict[str, Any]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    slow: dict[str, asyncio.Event] = field(default_factory=dict)  # until when an op takes
 
     @property
     def document(self) -> LiveDocument:
@@ -53,10 +55,17 @@ class LivePage:
             raise ToolFailed(sentence)
         if "was" in args and args["was"] not in (None, now := self.cell(args["id"])["source"]):
             return {"changed": now}
+        if op in self.slow:
+            await self.slow[op].wait()
         return getattr(self, f"_{op}")(args)
 
     def _outline(self, args: dict[str, Any]) -> object:
-        return {"path": self.path, "dirty": True, "trusted": True, "cells": []}
+        cells = [
+            {"id": each["id"], "type": each["type"], "lines": 1, "execution_count": None}
+            | {"running": each.get("running", False)}
+            for each in self.cells
+        ]
+        return {"path": self.path, "dirty": True, "trusted": True, "cells": cells}
 
     def _open(self, args: dict[str, Any]) -> object:
         return [self.path, *self.others]

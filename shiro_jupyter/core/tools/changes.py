@@ -129,8 +129,8 @@ class FileTool(Tool[P]):
             raise ToolFailed(f"The settings deny to read {name}, so it is not changed; do without.")
         if path.suffix.lower() == ".ipynb":
             raise ToolFailed(
-                f"{name} is a notebook, which its editor would overwrite or take for broken; let "
-                "the person change its cells, or do it by code with nbformat while it is closed."
+                f"{name} is a notebook, which its editor would overwrite or take for broken; take "
+                "a tool for cells where there is one, or let the person change them."
             )
         before = self._before(path, name, context)
         kind: type[ToolFailed] = ToolFailed

@@ -40,11 +40,14 @@ def kernel_tools(namespace: Namespace, live: LiveKernel) -> tuple[Tool[Any], ...
 
 
 def notebook_tools(
-    editor: Editor, live: LiveKernel, held: Callable[[], Awaitable[Live]]
+    editor: Editor,
+    live: LiveKernel,
+    namespace: Namespace,
+    held: Callable[[], Awaitable[Live]],
 ) -> tuple[Tool[Any], ...]:
     """`held` answers what the live kernel holds."""
     notebooks = editor.notebooks
-    run, check = NotebookRun(notebooks, live), NotebookCheck(notebooks, held)
+    run, check = NotebookRun(notebooks, live, namespace), NotebookCheck(notebooks, held)
     return NotebookRead(notebooks), NotebookEdit(editor), run, check
 
 

@@ -16,6 +16,8 @@ from ...core.notebook.select import selected
 from ...core.notebook.shown import cells_text, outputs_text
 from ...core.policy.subjects import Subject
 from ...core.tools.base import INPUT_LIMIT, Parameters, ToolContext, ToolResult, bounded, printable
+from ...core.workspace.threads import in_thread
+from ..namespace import Namespace
 from ..notebook import Notebooks, Where, ref
 from ..outputs import Outputs
 from ..run_code import CodeResult
@@ -26,6 +28,7 @@ MOST = 100  # cells of one call
 AWAY = "Cells can only be run in the open notebook, and {}; read them and run their code instead."
 STOPS = "Stopped at the first error; not run: {}."
 CHANGED = "Cell {} has changed since this call was judged; nothing of it was run, call again."
+RUNS = "Cell {} runs already, or will once this turn has ended: name another one."
 NOTHING = "Done; it shows nothing."
 GOES_ON = (
     "Interrupted by the person, who no longer waits for cell {}: it goes on until it has ended or "
@@ -80,9 +83,12 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
     access = "kernel"
     parameters = NotebookRunParameters
 
-    def __init__(self, notebooks: Notebooks, live: Live) -> None:
+    def __init__(
+        self, notebooks: Notebooks, live: Live, namespace: Namespace | None = None
+    ) -> None:
+        """With a namespace, a cell that certainly fails on a name that is not there is not run."""
         super().__init__(notebooks)
-        self._live = live
+        self._live, self._namespace = live, namespace
 
     def summary(self, parameters: NotebookRunParameters) -> str:
         return parameters.cells
@@ -100,6 +106,7 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
             raise ToolFailed(f"These are {len(cells)} cells: run at most {MOST} at a time.")
         if sum(len(each.source) for each in cells) > INPUT_LIMIT:
             raise ToolFailed(f"These hold over {INPUT_LIMIT:,} characters: run fewer at a time.")
+        await self._refuse_certain(cells[0], context)  # what the others find, it may make
         return cells
 
     def judged(self, found: list[Cell], parameters: NotebookRunParameters) -> Subject:
@@ -133,6 +140,7 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
         its code does, and what it shows is put below it."""
         if self.notebooks.document.held:
             return await self._run_code(cell, context)
+        await self._refuse_certain(cell, context)
         context.output(f"Running cell {ref(cell)}.\n")
         document = self.notebooks.document
         try:
@@ -147,10 +155,24 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
         (now,) = await document.read([ref(cell)])
         if now.source != cell.source:
             raise ToolFailed(CHANGED.format(ref(cell)))
-        code = RunPythonParameters.model_construct(code=cell.source)
-        ran = await RunPython(_Inside(self._live, outputs)).run(code, context)
+        if any(each.running for each in (await document.outline()).cells if each.id == ref(cell)):
+            raise ToolFailed(RUNS.format(ref(cell)))
+        ran = await self._python(outputs).run(_code(cell), context)
         try:
             await document.patch(ref(cell), outputs.listed, self._live.count)
         except ToolFailed as error:
             return replace(ran, text=f"{ran.text}\nIts outputs are not shown below it: {error}")
         return ran
+
+    async def _refuse_certain(self, cell: Cell, context: ToolContext) -> None:
+        """Raise `ToolFailed` where the cell would certainly fail."""
+        judged = await in_thread(self._python(Outputs()).subject, _code(cell), context)
+        if judged.fault:
+            raise ToolFailed(f"Cell {ref(cell)} was not run: {judged.fault}")
+
+    def _python(self, outputs: Outputs) -> RunPython:
+        return RunPython(_Inside(self._live, outputs), self._namespace)
+
+
+def _code(cell: Cell) -> RunPythonParameters:
+    return RunPythonParameters.model_construct(code=cell.source)
