@@ -40,6 +40,32 @@ def test_what_is_valid_by_nbformat_is_valid_here_and_after_any_edit(name: str) -
             assert _valid_by_nbformat(edit.data)
 
 
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_what_nbformat_wrote_is_after_any_edit_as_nbformat_would_have_written_it(name: str) -> None:
+    if name in ("mark", "lone surrogate") or not _written(
+        FILES[name]
+    ):  # nbformat cannot, or not so
+        return
+    read = NotebookText.parse(FILES[name])
+    mark = {"shiro": {"turn": 1}}
+    more, added = read.insert("é\nx\x0by\u2028z", metadata=mark)
+    svg = display(text_plain="a\nb", image_png="AA\nB", **{"image_svg+xml": "<a>\n</a>"})
+    ran = more.with_outputs(added, [STREAM | {"text": "a\nb"}, FAILED, svg], 4)
+    edits = [more, ran, more.move(added, after=None), more.replace(added, ""), more.delete(added)]
+    for first in read.cells[:1]:
+        edits.append(read.replace(first.id or "1", "new", metadata=mark))
+    assert all(_written(edit.data) for edit in edits)
+
+
+def _written(data: bytes) -> bool:
+    """Whether nbformat would write it so."""
+    value = json.loads(data.decode("utf-8-sig"))
+    if value.get("nbformat") != 4:
+        return False
+    read = nbformat.v4.nbjson.reads(data.decode("utf-8-sig"))
+    return nbformat.v4.nbjson.writes(read).encode(errors="replace") + b"\n" == data
+
+
 def _valid_by_nbformat(data: bytes) -> bool:
     value = json.loads(data.decode("utf-8-sig"))
     # Of an older format its own schema may hold; it cannot be edited here.

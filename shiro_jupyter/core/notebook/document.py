@@ -18,9 +18,10 @@ from ..errors import BrokenNotebook, EditRefused, ToolFailed
 from ..numbers import whole_number
 from ..workspace.names import printable
 from ..workspace.output import bounded
-from .scan import Object, blank, scan
+from .scan import Object, scan
+from .splice import Splice, merged, spliced, with_item, with_members, without_item
 from .stored import joined, stored_lines, stored_outputs
-from .style import Style, cell_style, is_one_line, style_of
+from .style import Style, cell_style, style_of
 
 TYPES = ("code", "markdown", "raw")
 HAS_IDS = (4, 5)  # the first format that does
@@ -156,8 +157,9 @@ class NotebookText:
             **({"execution_count": None, "outputs": []} if type == "code" else {}),
             **({"id": name} if name else {}),
         }
-        done = self._inserted(at, style.written(stored, style.outer), style)
-        return done, name or str(at + 1)
+        written = style.written(stored, style.outer)
+        splice = with_item(self._text, self._list, at, written, style)
+        return self._spliced([splice]), name or str(at + 1)
 
     def replace(
         self,
@@ -167,24 +169,23 @@ class NotebookText:
         was: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> NotebookText:
-        """Nothing but the source changes, and the metadata where given: a code cell keeps its
+        """Nothing but the source changes, and what of its metadata is given: a code cell keeps its
         outputs and count until it is run, as in Jupyter. Refused where the source is no longer what
         it `was`."""
         cell = self._target(ref, was)
         if source == cell.source:
             return self
+        item, style = self._item(cell)
         stored = {"source": stored_lines(_whole(source), self._as_list(cell))}
-        return self._with(cell, stored if metadata is None else {**stored, "metadata": metadata})
+        splices = with_members(self._text, item, stored, style)
+        if metadata:
+            splices += merged(self._text, item, "metadata", metadata, style)
+        return self._spliced(splices)
 
     def delete(self, ref: str, *, was: str | None = None) -> NotebookText:
         """Refused where the source is no longer what it `was`."""
         at = self._target(ref, was).number - 1
-        items = self._items
-        if len(items) == 1:
-            return self._spliced([(self._list.start + 1, self._list.end - 1, "")])
-        if at == 0:
-            return self._spliced([(items[0].start, items[1].start, "")])
-        return self._spliced([(items[at - 1].end, items[at].end, "")])
+        return self._spliced([without_item(self._list, at)])
 
     def move(self, ref: str, *, after: str | None) -> NotebookText:
         """None: to the top."""
@@ -210,7 +211,9 @@ class NotebookText:
         if cell.type != "code":
             raise EditRefused(f"Cell {ref} is a {cell.type} cell, which has no outputs.")
         stored = stored_outputs(outputs) if self._as_list(cell) else list(outputs)
-        return self._with(cell, {"execution_count": execution_count, "outputs": stored})
+        item, style = self._item(cell)
+        values = {"execution_count": execution_count, "outputs": stored}
+        return self._spliced(with_members(self._text, item, values, style))
 
     # -- how ---------------------------------------------------------------------------------
 
@@ -264,49 +267,15 @@ class NotebookText:
             raise EditRefused(f"Another cell has the id {given}; give this one its own.")
         return given
 
-    def _inserted(self, at: int, cell: str, style: Style) -> NotebookText:
-        items, text = self._items, self._text
-        opening = text[self._list.start + 1 : blank(text, self._list.start + 1)]
-        if not items:
-            first = style.end + style.outer if style.unit is not None else ""
-            last = style.end + style.outer.removesuffix(style.unit or "")
-            inside = f"{first}{cell}{last}" if style.unit is not None else cell
-            return self._spliced([(self._list.start + 1, self._list.end - 1, inside)])
-        beside = max(at - 1, 0) if at < len(items) else max(at - 2, 0)
-        gap = style.item + opening
-        if len(items) > 1:
-            gap = text[items[beside].end : items[beside + 1].start]
-        if at == 0:
-            return self._spliced([(items[0].start, items[0].start, cell + gap)])
-        return self._spliced([(items[at - 1].end, items[at - 1].end, gap + cell)])
-
-    def _with(self, cell: Cell, values: dict[str, Any]) -> NotebookText:
-        """The cell with these members, each in the place that it had, else behind the last."""
+    def _item(self, cell: Cell) -> tuple[Object, Style]:
         item = self._items[cell.number - 1]
         if not item.members:
             raise EditRefused(f"Cell {cell.number} is an empty object; delete it.")
-        style = self._style(item)
-        behind = max(member.end for member in item.members.values())
-        splices = []
-        for key, value in values.items():
-            member = item.members.get(key)
-            if member is None:
-                splices.append((behind, behind, style.member(key, value)))
-            else:
-                old = self._text[member.start : member.end]
-                flat = isinstance(member.value, list) and member.value and is_one_line(old)
-                written = style.on_one_line() if flat else style
-                splices.append((member.start, member.end, written.written(value, style.inner)))
-        return self._spliced(splices)
+        return item, style_of(self._text, item)
 
-    def _spliced(self, splices: list[tuple[int, int, str]]) -> NotebookText:
-        parts, done = [], 0
-        for start, end, new in sorted(splices, key=lambda splice: splice[:2]):
-            parts += [self._text[done:start], new]
-            done = end
-        text = "".join([*parts, self._text[done:]])
+    def _spliced(self, splices: list[Splice]) -> NotebookText:
         mark = codecs.BOM_UTF8 if self.data.startswith(codecs.BOM_UTF8) else b""
-        return type(self).parse(mark + text.encode())
+        return type(self).parse(mark + spliced(self._text, splices).encode())
 
 
 def find(cells: Sequence[Cell], ref: str) -> Cell:

@@ -57,6 +57,11 @@ def scan(text: str) -> Any:
     return value
 
 
+def object_at(text: str, start: int) -> Object:
+    """The one that begins there, in a text that has been scanned."""
+    return _object(text, start, lambda _, at: _value(text, at))[0]
+
+
 def blank(text: str, at: int) -> int:
     """The end of the white space that begins there."""
     match = _BLANK.match(text, at)

@@ -46,11 +46,6 @@ class Style:
         text = _LONE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
         return text if self.unit is None else text.replace("\n", self.end + indent)
 
-    def member(self, key: str, value: Any) -> str:
-        """One that is added behind the last."""
-        between = self.item if self.unit is None else self.item + self.end + self.inner
-        return f"{between}{json.dumps(key)}{self.key}{self.written(value, self.inner)}"
-
     def on_one_line(self) -> Style:
         return replace(self, unit=None, item=", ") if self.unit is not None else self
 

@@ -316,17 +316,32 @@ def test_between_cells_stands_what_stood_between_them(file: bytes, between: byte
     assert one + between + new in three.insert("x", type="markdown", id="new", after="a")[0].data
 
 
-def test_what_a_cell_lacks_is_added_behind_its_last_member() -> None:
+def test_what_a_cell_lacks_is_added_where_it_sorts_or_at_the_end() -> None:
     lacking = {"cell_type": "code", "id": "a", "metadata": {}}
     old = NotebookText.parse(stored(notebook(lacking)))
     done = old.replace("a", "1").with_outputs("a", [], None)
-    assert list(json.loads(done.data)["cells"][0]) == [
-        *lacking,
-        "source",
-        "execution_count",
-        "outputs",
-    ]
-    assert b'{},\n   "source": [\n    "1"\n   ],\n   "execution_count": null' in done.data
+    assert done.data == stored(notebook(lacking | cell("1", "a")))
+    backwards = dict(reversed(lacking.items()))
+    old = NotebookText.parse(stored(notebook(backwards), sort_keys=False))
+    done = old.replace("a", "1").with_outputs("a", [], None)
+    more = {"source": ["1"], "execution_count": None, "outputs": []}
+    assert done.data == stored(notebook(backwards | more), sort_keys=False)
+    with pytest.raises(EditRefused, match="Cell 1 is an empty object"):
+        NotebookText.parse(stored(notebook({}))).replace("1", "x")
+
+
+@pytest.mark.parametrize("style", [{}, {"indent": "\t"}, {"indent": None}])
+def test_metadata_that_is_added_leaves_all_that_is_there(style: dict[str, Any]) -> None:
+    odd = {"a": 1.5, "tags": ["é"], "z": {"b": None}}
+    old = stored(notebook(cell("1", "a", metadata=odd), cell("2", "b")), **style)
+    old = old.replace(b"1.5", b"1.50e400")
+    mark = {"shiro": {"turn": 1}}
+    done = NotebookText.parse(old).replace("a", "3", metadata=mark).replace("b", "4", metadata=mark)
+    wanted = notebook(cell("3", "a", metadata=odd | mark), cell("4", "b", metadata=mark))
+    assert done.data == stored(wanted, **style).replace(b"1.5", b"1.50e400")
+    again = done.replace("a", "5", metadata={"shiro": {"turn": 2}})
+    assert again.data == done.data.replace(b'"3"', b'"5"').replace(b'"turn": 1', b'"turn": 2', 1)
+    assert done.replace("a", "3", metadata={"shiro": 0}) is done
 
 
 # -- what is refused ------------------------------------------------------------------------
