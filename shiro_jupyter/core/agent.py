@@ -94,10 +94,14 @@ class Agent(World):
     # -- what a host calls ---------------------------------------------------------------
 
     def offer(self, tools: Sequence[Tool[Any]]) -> None:
-        """These, too, behind those that it was made with; while none of them runs."""
+        """These, too, behind those that it was made with; while none of them runs. Their defaults
+        are values of the person's."""
         self.tools = (*self._lasting, *tools)
         specs = self._specs[: len(self._lasting)]
-        self._specs = (*specs, *(tool.spec() for tool in tools))
+        own = [tool.spec() for tool in tools]
+        if self.private().any:
+            own = [each.without_defaults() for each in own]
+        self._specs = (*specs, *own)
 
     async def submit(self, prompt: str, source: str = "", *, now: bool = False) -> TurnEnded:
         """Run a turn, after those submitted before it; or `now`, in the one that runs. How that

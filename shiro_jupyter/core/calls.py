@@ -43,6 +43,8 @@ DIED = "The process ended while this call ran; its effect is unknown."
 # goes on under a new id from the next write of its log, so that comes first.
 CHANGING: tuple[Access, ...] = ("write", "kernel")
 
+OWN = "own"  # the set of the tools that are functions of the person's
+
 # Seconds that an ending turn waits for a call which will not end; then it is left behind.
 PATIENCE = 2.0
 
@@ -189,7 +191,10 @@ class Calls:
         except ModelMendable as error:
             begun = world.redacted(said_arguments(call.arguments))[:200]
             world.emit(events.ToolCalled(call.call_id, call.name, begun))
-            return ToolResult("invalid_arguments", str(error))
+            told = str(error)
+            if context.private.any and tool.toolset == OWN:  # it quotes defaults
+                told = f"The arguments of {tool.name} do not fit its schema."
+            return ToolResult("invalid_arguments", told)
         try:
             summary = world.redacted(tool.summary(parameters))
             world.emit(events.ToolCalled(call.call_id, call.name, summary))

@@ -214,7 +214,7 @@ def _mark_of(function: Any, ask: bool) -> Mark:
     _check(function)
     name = function.__name__
     parameters, fields = _parameters_of(function)
-    text = inspect.getdoc(function) or f"{name}{inspect.signature(function)}"
+    text = inspect.getdoc(function) or f"{name}{_without_defaults(inspect.signature(function))}"
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):  # made by `exec`, or of no file
@@ -224,6 +224,12 @@ def _mark_of(function: Any, ask: bool) -> Mark:
     mark = Mark(function, parameters, fields, ask, source, tool)
     tool.mark = mark
     return mark
+
+
+def _without_defaults(signature: inspect.Signature) -> inspect.Signature:
+    """The schema tells them, where they may be told."""
+    bare = [each.replace(default=each.empty) for each in signature.parameters.values()]
+    return signature.replace(parameters=bare)
 
 
 def _check(function: Any) -> None:

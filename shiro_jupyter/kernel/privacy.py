@@ -39,6 +39,7 @@ class Privacy:
         self._shell = shell
         self._of_model: list[str] = []  # code, in no history
         self._unnamed: set[str] = set()  # variables whose very names may be values
+        self._was_there = False  # something private, in this kernel
         self._known: tuple[object, frozenset[str]] | None = None
 
     def ran(self, code: str) -> None:
@@ -48,6 +49,15 @@ class Privacy:
     def unname(self, name: str) -> None:
         """Nobody wrote this name: code made it of something."""
         self._unnamed.add(name)
+
+    def now(self, variables: Mapping[str, object]) -> Private:
+        """What is kept from the model while these are all variables there are."""
+        if self.private.patterns and not self._was_there:
+            said = (word for each in self._code() for word in each.words)
+            self._was_there = bool(self._private_among(variables)) or any(
+                map(self.private.mentions, said)
+            )
+        return replace(self.private, there=self._was_there)
 
     def hidden(self, variables: Mapping[str, object]) -> frozenset[str]:
         """The names that are not there for the model, those of the same objects among them."""
@@ -62,12 +72,11 @@ class Privacy:
             return frozenset(variables)
         if not self.private.patterns:
             return frozenset()
-        private = {name for name, value in variables.items() if self._is_partly(name, value)}
-        private |= self.hidden(variables)
+        private = self._private_among(variables)
         code = self._code()
         if any(each.reaches for each in code):
             return frozenset(variables)
-        key = self.private, len(code), frozenset(private)
+        key = self.private, len(code), private
         if self._known is None or self._known[0] != key:
             self._known = key, made_of_private(code, self.private, private)
         known = frozenset(name for each in code for name in each.bound | each.imports)
@@ -76,6 +85,11 @@ class Privacy:
     def view(self, name: str, *, closed: bool) -> View:
         """What is told of a variable, and of its parts."""
         return View(self.private, name, closed)
+
+    def _private_among(self, variables: Mapping[str, object]) -> frozenset[str]:
+        """Those that are private, or hold a private column."""
+        partly = (name for name, value in variables.items() if self._is_partly(name, value))
+        return self.hidden(variables).union(partly)
 
     def _is_partly(self, name: str, value: object) -> bool:
         if is_function(value) or is_class(value) or not (is_frame(value) or is_lazy(value)):

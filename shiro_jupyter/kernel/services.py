@@ -322,7 +322,7 @@ class Services:
             ask=self.questions.ask,
             flush=opened.log.flush,
             redacted=self.redactor,
-            private=lambda: self.privacy.private,
+            private=lambda: self.privacy.now(namespace.every()),
             withholding=self.withholding.of,
             ledger=self.conversation.ledger,
             words_of_others=remembered.words_of_others,

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..core.calls import INTERRUPTED, Withheld
+from ..core.policy.private import Private
 from ..core.tools.base import Parameters, Tool, ToolResult
-from .describe import class_name, count, module_of
+from .describe import class_name, count, library, module_of
 from .free_code import is_free
 from .live import LiveKernel
 from .made_of import statements
@@ -38,11 +39,11 @@ class Withholding:
 
     def of(self, tool: Tool[Any], parameters: Parameters) -> Withheld | None:
         """What the model reads of a call that begins now; None where that is its whole result."""
-        private = self._privacy.private
-        if not (private.any and tool.may_show_output()):
+        if not (self._privacy.private.any and tool.may_show_output()):
             return None
+        there = self._now().withholds_data
         if tool.access != "kernel" and tool.toolset != "notebook":
-            return Withheld(_of_command(tool, parameters)) if private.schema_only else None
+            return Withheld(self._of_command(tool, parameters)) if there else None
         self._codes, self._heard = [], []
         before = self._namespace.variables()
 
@@ -50,6 +51,8 @@ class Withholding:
 
         def withheld(result: ToolResult) -> ToolResult:
             heard, self._heard = self._heard, []  # with the objects
+            if not self._now().withholds_data:
+                return result
             if isinstance(parameters, RunPythonParameters):
                 # A cell that ran before it may have changed what its names stand for.
                 if free and self._is_free(parameters.code, before):
@@ -58,7 +61,10 @@ class Withholding:
                     return result
             return replace(result, text=self._told(result, before, heard), seen=result.text)
 
-        return Withheld(withheld, sure=not free)
+        return Withheld(withheld, sure=there and not free)
+
+    def _now(self) -> Private:
+        return self._privacy.now(self._namespace.every())
 
     def _begins(self, code: str) -> None:
         self._codes.append(code)
@@ -98,13 +104,11 @@ class Withholding:
     def _told(
         self, result: ToolResult, before: Mapping[str, object], heard: Sequence[CodeResult]
     ) -> str:
-        private = self._privacy.private
-        setting = "schema_only" if private.schema_only else "private"
         how = {"ok": "It ran", "interrupted": "The person interrupted it"}
         said = how.get(result.outcome, "It failed")
         if result.text.startswith(NATIVE):
             said = NATIVE.partition(". ")[0]
-        lines = [f"{said}. What it showed went to the person alone (setting {setting})."]
+        lines = [f"{said}. What it showed went to the person alone ({self._setting})."]
         for each in heard:
             lines += self._outcome(each)
         return "\n".join([*lines, *self._bound(before)])
@@ -117,8 +121,8 @@ class Withholding:
 
     def _name(self, error: BaseException) -> str:
         """Of a class that somebody wrote, and not of one made of a value."""
-        name = class_name(type(error))
-        known = module_of(type(error)) != "__main__" or name in self._words()
+        cls, name = type(error), class_name(type(error))
+        known = library(module_of(cls)).get(name) is cls or name in self._words()
         return self._privacy.private.scrubbed(name) if known else "An error"
 
     def _bound(self, before: Mapping[str, object]) -> list[str]:
@@ -137,27 +141,32 @@ class Withholding:
     def _words(self) -> set[str]:
         return {word for code in self._codes for word in _WORD.findall(code)}
 
+    def _of_command(
+        self, tool: Tool[Any], parameters: Parameters
+    ) -> Callable[[ToolResult], ToolResult]:
+        """How a command ended: the last line where it did not end well, the first line of a job."""
+        is_job = tool.name != "bash" or getattr(parameters, "background", False)
+        lists_jobs = tool.name == "job_status" and not getattr(parameters, "id", 0)
 
-def _of_command(tool: Tool[Any], parameters: Parameters) -> Callable[[ToolResult], ToolResult]:
-    """How a command ended: the last line where it did not end well, the first line of a job."""
-    is_job = tool.name != "bash" or getattr(parameters, "background", False)
-    lists_jobs = tool.name == "job_status" and not getattr(parameters, "id", 0)
+        def withheld(result: ToolResult) -> ToolResult:
+            if lists_jobs:
+                return result
+            said = ""
+            if result.text.startswith(INTERRUPTED):
+                said = INTERRUPTED.partition(";")[0] + "."
+            elif is_job:
+                said = result.text.partition("\n")[0]
+            elif result.outcome != "ok":
+                said = result.text.rpartition("\n")[2]
+            note = f"[{len(result.text):,} characters, for the person alone ({self._setting})]"
+            text = "\n".join(filter(None, (said, note)))
+            return replace(result, text=text, seen=result.text)
 
-    def withheld(result: ToolResult) -> ToolResult:
-        if lists_jobs:
-            return result
-        said = ""
-        if result.text.startswith(INTERRUPTED):
-            said = INTERRUPTED.partition(";")[0] + "."
-        elif is_job:
-            said = result.text.partition("\n")[0]
-        elif result.outcome != "ok":
-            said = result.text.rpartition("\n")[2]
-        note = f"[{len(result.text):,} characters, for the person alone (setting schema_only)]"
-        text = "\n".join(filter(None, (said, note)))
-        return replace(result, text=text, seen=result.text)
+        return withheld
 
-    return withheld
+    @property
+    def _setting(self) -> str:
+        return "setting schema_only" if self._privacy.private.schema_only else "setting private"
 
 
 def _line_of(error: BaseException, namespace: Mapping[str, Any]) -> int | None:

@@ -6,7 +6,7 @@ A client raises `EndpointError`s and nothing else; it is closed by whoever made 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from ..events import Usage
@@ -27,6 +27,13 @@ class ToolSpec:
     description: str
     parameters: dict[str, Any]
     guidance: str = ""
+
+    def without_defaults(self) -> ToolSpec:
+        properties = {
+            name: {key: said for key, said in each.items() if key != "default"}
+            for name, each in self.parameters.get("properties", {}).items()
+        }
+        return replace(self, parameters={**self.parameters, "properties": properties})
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,21 @@ PLACEHOLDER = "[private]"
 @dataclass(frozen=True)
 class Private:
     """`patterns` name variables (`salaries`, `secret_*`) and columns (`customers.email`, `*.ssn`),
-    whatever their case. `schema_only`: no value at all. All methods are pure."""
+    whatever their case. `schema_only`: no value at all. `there`: whether the kernel has held such a
+    variable, whose values may be in any file by now. All methods are pure."""
 
     patterns: tuple[str, ...] = ()
     schema_only: bool = False
+    there: bool = True
 
     @property
     def any(self) -> bool:
         return self.schema_only or bool(self.patterns)
+
+    @property
+    def withholds_data(self) -> bool:
+        """Whether what runs, and a file of data, may show what is private."""
+        return self.schema_only or (bool(self.patterns) and self.there)
 
     def name(self, name: str) -> bool:
         """Whether for the model there is no such variable."""
@@ -73,7 +80,9 @@ class Private:
     def withholds(self, path: str) -> bool:
         """Whether what a file holds may be data that is kept back; `path` is relative to the
         project, or absolute for what commands have written elsewhere."""
-        if not self.schema_only:
+        if self.patterns and path.endswith(".shiro/config.toml"):
+            return True  # which may hold the patterns
+        if not self.withholds_data:
             return False
         name = PurePosixPath(path.lower())
         written = name.suffix in _WRITTEN or name.name in _WRITTEN | _WRITTEN_NAMES
@@ -95,8 +104,8 @@ NOTHING_PRIVATE = Private()
 
 def withheld_file(name: str) -> str:
     return (
-        f"{name} may hold data, and the person keeps values from you (schema_only): look at the "
-        "live variables by their names and types, or have code work on it."
+        f"{name} may hold data that the person keeps from you: look at the live variables by their "
+        "names and types, or have code work on it."
     )
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shiro_jupyter.core.policy.private import Private
@@ -56,7 +58,7 @@ def test_words_of_code_that_say_something_private() -> None:
 )
 def test_a_file_that_may_hold_data_is_withheld_where_no_value_is_shown(path: str) -> None:
     assert Private(schema_only=True).withholds(path)
-    assert not PRIVATE.withholds(path)
+    assert PRIVATE.withholds(path) and not replace(PRIVATE, there=False).withholds(path)
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_many_files", {"files": list(FILES)}),
     ("grep", {"pattern": "9182|read"}),
     *(("grep", {"pattern": "9182|read", "path": name}) for name in FILES),
-    ("edit_file", {"path": "a.csv", "old": "9182", "new": "1"}),
-    ("edit_file", {"path": "a.csv", "old": "918273640", "new": "1"}),
+    ("edit_file", {"path": "a.csv", "old_text": "9182", "new_text": "1"}),
+    ("edit_file", {"path": "a.csv", "old_text": "918273640", "new_text": "1"}),
     ("git_diff", {}),
     *((name, {"path": path}) for name in ("git_diff", "git_blame") for path in FILES),
     ("git_show", {}),
@@ -86,7 +86,7 @@ def test_schema_only_tells_names_and_code_and_no_value(project: Path) -> None:
     assert len(told) == len(CALLS)
     assert not [text for text in told if VALUE in text]
     by_call = dict(zip(map(str, CALLS), told, strict=True))
-    assert by_call[str(CALLS[0])].startswith("a.csv may hold data, and the person keeps values")
+    assert by_call[str(CALLS[0])].startswith("a.csv may hold data that the person keeps from you")
     assert "total(orders)" in by_call[str(("read_file", {"path": "c.ipynb"}))]
     assert (
         "a.csv" in by_call[str(("list_dir", {}))]
@@ -96,8 +96,12 @@ def test_schema_only_tells_names_and_code_and_no_value(project: Path) -> None:
     assert "+++ b/load.py" in by_call[str(("git_diff", {}))]
 
 
-def test_private_names_keep_outputs_of_notebooks_alone(project: Path) -> None:
-    told = results(project, Private(("salaries",)))
+def test_a_private_variable_keeps_data_files_back_where_there_is_one(project: Path) -> None:
+    assert not [text for text in results(project, Private(("salaries",))) if VALUE in text]
+
+
+def test_private_names_keep_outputs_of_notebooks_alone_where_there_is_none(project: Path) -> None:
+    told = results(project, Private(("salaries",), there=False))
     by_call = dict(zip(map(str, CALLS), told, strict=True))
     assert VALUE in by_call[str(("read_file", {"path": "a.csv"}))]
     for call in CALLS:
