@@ -12,6 +12,7 @@ from shiro_jupyter.kernel.completion import Completion
 from tests.support.kernels import Kernel, interpreters, running_kernel
 from tests.support.pages import page_of
 from tests.support.scripts import says, script
+from tests.support.terminals import ipython
 
 
 class Offers:
@@ -199,3 +200,16 @@ def test_unloading_takes_it_away(kernel: Kernel) -> None:
         assert kernel.value(matchers) == "[]"
     finally:
         kernel.run("%load_ext shiro_jupyter")
+
+
+@pytest.mark.kernel
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_tab_in_a_terminal(tmp_path: Path) -> None:
+    home = {"SHIRO_HOME": str(tmp_path / "home")}
+    home["SHIRO_MODEL"] = script(tmp_path, says("hello", "Hello, you."))
+    with ipython(prompt_toolkit=True, folder=tmp_path, **home) as terminal:
+        terminal.run("%load_ext shiro_jupyter", 2)
+        terminal.child.send("%shiro --thin\t")
+        terminal.until("thin")
+        terminal.until("k")  # which Tab adds
+        assert "Hello, you." in terminal.run(" low hello", 3)
