@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from .describe import class_name, comes_from, count, kind, library, mro_of, number, size
+from .describe import (
+    class_name,
+    comes_from,
+    count,
+    kind,
+    library,
+    mro_of,
+    number,
+    one_line,
+    size,
+)
 
 # Variables of a dataset and fields of a structured array that are named.
 NAMED = 20
@@ -53,7 +63,10 @@ def dtype_text(dtype: Any) -> str:
     if not comes_from(type(dtype), "numpy"):
         return class_name(type(dtype))
     if dtype.names is not None:
-        fields = [f"{name} ({dtype_text(dtype.fields[name][0])})" for name in dtype.names[:NAMED]]
+        fields = [
+            f"{one_line(name)} ({dtype_text(dtype.fields[name][0])})"
+            for name in dtype.names[:NAMED]
+        ]
         more = len(dtype.names) - NAMED
         return ", ".join([*fields, *([f"… and {count(more, 'more field')}"] if more > 0 else [])])
     if dtype.subdtype is not None:
@@ -135,7 +148,7 @@ def _is_known(variable: Any) -> bool:
 
 
 def _name(label: object) -> str:
-    return label if type(label) is str else f"<{class_name(type(label))}>"
+    return one_line(label) if type(label) is str else f"<{class_name(type(label))}>"
 
 
 _ARRAYS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (

@@ -59,7 +59,7 @@ def is_class(value: object) -> bool:
 
 
 def class_name(cls: type) -> str:
-    return str(_NAME.__get__(cls))
+    return one_line(str.__str__(_NAME.__get__(cls)))
 
 
 def module_of(cls: type) -> str:
@@ -104,7 +104,7 @@ def known_zone(zone: object) -> bool:
 def kind(value: object) -> str:
     """The type's name, with its module where the name alone may mislead."""
     cls = type(value)
-    name, root = class_name(cls), module_of(cls).partition(".")[0]
+    name, root = class_name(cls), one_line(module_of(cls).partition(".")[0])
     if root == "__main__" and name.partition(".")[0] not in library("__main__"):
         return "object"  # of a class that is gone, or that code has named after a value
     return name if root in ("builtins", "__main__", "", "datetime", "decimal") else f"{root}.{name}"
@@ -152,7 +152,7 @@ def plain(value: object, limit: int = SHORT) -> str | None:
     if cls is range and not _short(value.start, value.stop, value.step):  # type: ignore[attr-defined]
         return None
     if any(cls is each for each in _PLAIN) or _numpy_scalar(cls):
-        return cut(str(value), limit)
+        return one_line(cut(str(value), limit))
     if derives(value, int):
         return _integer(value)
     if derives(value, float):
@@ -161,7 +161,7 @@ def plain(value: object, limit: int = SHORT) -> str | None:
         text = str.__str__(value)
         return cut(repr(text[: limit + 1]), limit)
     if derives(value, bytes):
-        return f"{bytes.__len__(value):,} bytes"  # type: ignore[arg-type]
+        return count(bytes.__len__(value), "byte")  # type: ignore[arg-type]
     if _is_missing(value):
         return "missing"
     if is_of(cls, "pandas") and class_name(cls) in ("Timestamp", "Timedelta", "Period"):
@@ -170,7 +170,9 @@ def plain(value: object, limit: int = SHORT) -> str | None:
 
 
 def _numpy_scalar(cls: type) -> bool:
-    return is_of(cls, "numpy") and any(class_name(each) == "generic" for each in mro_of(cls))
+    """But one of several fields, which may be objects."""
+    scalar = any(class_name(each) == "generic" for each in mro_of(cls))
+    return is_of(cls, "numpy") and scalar and class_name(cls) not in ("void", "record")
 
 
 def _is_missing(value: object) -> bool:
@@ -219,7 +221,8 @@ def signature(name: str, value: object) -> str:
 def module(name: str, value: object) -> str:
     """`np (numpy)`."""
     full = types.ModuleType.__getattribute__(value, "__dict__").get("__name__")
-    return name if type(full) is not str or full == name else f"{name} ({full})"
+    known = type(full) is str and full != name
+    return f"{name} ({cut(one_line(full), 100)})" if known else name
 
 
 def item_kinds(items: Any) -> str:

@@ -11,6 +11,7 @@ from ..core.tools.base import bounded
 from .arrays import array_facts, array_summary
 from .describe import (
     count,
+    cut,
     derives,
     is_class,
     is_function,
@@ -147,7 +148,7 @@ class Details:
         """What the object itself stores; what its class would compute is not asked for."""
         for name, item in islice(stored_in(value).items(), ITEMS):
             if not name.startswith("_"):
-                yield f"- .{name}: {self._brief(item)}"
+                yield f"- .{cut(one_line(name), 100)}: {self._brief(item)}"
 
     def _brief(self, value: object) -> str:
         try:

@@ -50,7 +50,7 @@ def test_a_subclass_is_read_past_what_it_overrides() -> None:
     missing = object.__new__(hostile_class("raises"))
     text: Any = np.array(["a"], dtype=np.dtypes.StringDType(na_object=missing))
     with armed() as called:
-        assert array_summary(array) == "Grid, shape 2 x 3, float64"
+        assert array_summary(array) == "tests.Grid, shape 2 x 3, float64"
         assert array_summary(text) == "ndarray, shape 1, StringDType"
     assert not called
 

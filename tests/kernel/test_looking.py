@@ -164,7 +164,9 @@ plain = st.one_of(
     st.timedeltas(),
     st.sampled_from([date.max, datetime.min, math.inf, range(10**30), pd.NA, pd.NaT, ...]),
     st.sampled_from([np.float32(1), np.datetime64("NaT"), np.void(b"ab"), np.str_("z" * 500)]),
-    st.sampled_from([len, print, math, Namespace, ValueError("x"), object(), Path("a")]),
+    st.sampled_from([len, print, math, Namespace, ValueError("x"), object(), Path("a\n- b: 1")]),
+    st.sampled_from([np.str_("a\nb"), types.ModuleType("a\nb"), type("a\nb", (), {})()]),
+    st.sampled_from([np.zeros(1, dtype=[("a", "O")])[0], types.SimpleNamespace(**{"a\nb": 1})]),
 )
 nested = st.recursive(
     plain,

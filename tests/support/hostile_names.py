@@ -102,7 +102,7 @@ def hostile_class(mode: str, *bases: type, named: str = "Hostile", module: str =
     body: dict[str, Any] = {name: _call(mode, name) for name in METHODS}
     body["__getattribute__"] = _attribute(mode)
     body.update({name: property(_call(mode, name)) for name in PROPERTIES})
-    body.update({"__module__": module or "__main__", "__qualname__": named})
+    body.update({"__module__": module or __name__, "__qualname__": named})
     return meta(named, bases or (object,), body)
 
 

@@ -30,6 +30,9 @@ class Closed(Frame):
         names = self._frame.names()
         return [names[index] for index in self._shown]
 
+    def name(self, index: int) -> str:
+        return "value" if self.single else self._frame.name(self._shown[index])
+
     def dtype(self, index: int) -> str:
         return without_categories(self._frame.dtype(self._shown[index]))
 

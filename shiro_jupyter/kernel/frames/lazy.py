@@ -7,17 +7,19 @@ has not told yet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..arrays import meta_dtype, shape_of
-from ..describe import class_name, comes_from, count, instance_dict, is_of, library, mro_of
+from ..describe import class_name, comes_from, count, cut, instance_dict, is_of, library, mro_of
 from .base import Frame
 from .of_arrow import arrow_type
 from .of_pandas import PandasFrame, PandasSeries
 
 # Expressions of dask whose number of partitions is what their arguments say.
+_ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 _COUNTED = ("FromMap", "FromDelayed", "FromGraph", "Timeseries")
 
 
@@ -180,7 +182,8 @@ def _spark_type(kind: object) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 80 else text[:79] + "…"
+    """What an ENUM of duckdb may be are values."""
+    return cut(_ENUM.sub("ENUM", text), 80)
 
 
 # By the name of the class, since a listing asks of every variable: where it is, and who reads it.

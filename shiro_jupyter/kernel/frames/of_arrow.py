@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from ..describe import class_name, comes_from
+from ..describe import class_name, comes_from, cut
 from .base import ADDED_UP, Facts, Frame
 
 
@@ -42,8 +42,8 @@ class ArrowTable(Frame):
         head = self.data.slice(0, how_many)
         columns = [
             head.column(index).to_pylist()
-            if is_arrow(field.type)
-            else [field.type] * head.num_rows  # its values are the person's to make; by type alone
+            if is_arrow(field.type) and not field.type.num_fields
+            else [_told_by_type(field.type)] * head.num_rows
             for index, field in enumerate(self.data.schema)
         ]
         return [list(row) for row in zip(*columns, strict=True)]
@@ -70,4 +70,9 @@ def is_arrow(dtype: Any) -> bool:
 def arrow_type(dtype: Any) -> str:
     """As Arrow prints it, cut; another one's by its class alone."""
     text = str(dtype) if is_arrow(dtype) else class_name(type(dtype))
-    return text if len(text) <= 80 else text[:79] + "…"
+    return cut(text, 80)
+
+
+def _told_by_type(dtype: Any) -> object:
+    """In place of a value that may be as long as it likes, or is the person's to make."""
+    return [] if is_arrow(dtype) else dtype

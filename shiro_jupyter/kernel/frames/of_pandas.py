@@ -91,7 +91,9 @@ class PandasFrame(Frame):
 
     def select(self, index: int) -> Any:
         array = self._array(index)
-        if _is_ours(array) and array.ndim == 2:
+        if not _is_ours(array):  # an object of its class, as any other
+            return array
+        if array.ndim == 2:
             array = array[self._rows_of[index]]
         return library("pandas")["Series"](
             array, dtype=array.dtype, name=self.name(index), copy=False

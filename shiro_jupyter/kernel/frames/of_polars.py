@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from ..describe import class_name, comes_from, derives, number
+from ..describe import class_name, comes_from, cut, derives, number, one_line
 from .base import TOP, Facts, Frame, cell, extreme
 
 
@@ -28,9 +28,7 @@ class PolarsFrame(Frame):
         return self._names
 
     def dtype(self, index: int) -> str:
-        dtype = self._dtypes[index]
-        text = str(dtype) if _is_polars(dtype) else class_name(_class_of(dtype))
-        return text if len(text) <= 80 else text[:79] + "…"
+        return cut(_text(self._dtypes[index]), 80)
 
     def stored_missing(self, index: int) -> int | None:
         return int(self.select(index).null_count())
@@ -45,7 +43,13 @@ class PolarsFrame(Frame):
         return int(self.data.estimated_size())
 
     def rows(self, how_many: int) -> list[list[object]]:
-        return [list(row) for row in self.data.head(how_many).rows()]
+        head = self.data.head(how_many)
+        columns = [self._begin(head.to_series(index)) for index in range(self.shape[1])]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _begin(self, head: Any) -> list[object]:
+        """A list may be as long as it likes; it is told by its type alone."""
+        return [[]] * len(head) if head.dtype.is_nested() else list(head)
 
     def facts(self, index: int, show_values: bool) -> Facts:
         series, missing = self.select(index), self.missing(index)
@@ -75,10 +79,15 @@ def _class_of(dtype: Any) -> type:
     return dtype if derives(dtype, type) else type(dtype)
 
 
-def _is_polars(dtype: Any) -> bool:
-    """Whether it is polars' own, all through: an extension is a class of somebody else's."""
-    if not comes_from(_class_of(dtype), "polars"):
-        return False
-    inner = getattr(dtype, "inner", None)
-    parts = [field.dtype for field in getattr(dtype, "fields", ())]
-    return all(map(_is_polars, parts if inner is None else [inner]))
+def _text(dtype: Any) -> str:
+    """As polars prints it, but for an Enum, whose categories are values, and for an extension,
+    which is a class of somebody else's."""
+    cls = _class_of(dtype)
+    name = class_name(cls)
+    if not comes_from(cls, "polars") or name == "Enum":
+        return name
+    if (inner := getattr(dtype, "inner", None)) is not None:
+        return f"{name}({_text(inner)})"
+    if fields := getattr(dtype, "fields", ()):
+        return f"{name}({', '.join(f'{one_line(f.name)}: {_text(f.dtype)}' for f in fields)})"
+    return str(dtype)

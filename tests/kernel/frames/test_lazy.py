@@ -137,6 +137,13 @@ def test_a_relation_of_duckdb_is_told_when_its_connection_is_closed() -> None:
     )
 
 
+def test_the_values_of_an_enum_are_not_told() -> None:
+    query = "select 'se)c''ret'::ENUM('a', 'se)c''ret') e, {'f': 'b'::ENUM('b')} s"
+    with duckdb.connect() as connection:
+        relation = connection.sql(query)
+        assert line(relation).endswith("2 columns: e (ENUM), s (STRUCT(f ENUM))")
+
+
 # What ibis itself warns of, with the newest duckdb.
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 def test_a_table_of_ibis_asks_no_backend() -> None:

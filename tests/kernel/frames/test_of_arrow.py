@@ -53,6 +53,11 @@ def test_a_table_and_a_batch() -> None:
     assert batch.facts(0, True).missing == 1
 
 
+def test_a_list_in_a_cell_may_be_as_long_as_it_likes() -> None:
+    frame = table(pa.table({"n": [1], "many": [[1, 2]], "deep": [{"a": 1}]}))
+    assert frame.rows(1) == [[1, [], []]]
+
+
 def test_two_columns_of_one_name() -> None:
     frame = table(pa.Table.from_arrays([pa.array([1]), pa.array(["x"])], names=["a", "a"]))
     assert frame.names() == ["a", "a"]

@@ -145,6 +145,7 @@ def test_a_column_of_the_persons_class_is_named_and_not_read() -> None:
     ids, amounts = zip(*frame.rows(3), strict=True)
     assert list(ids) == [1, 2] and [type(each) for each in amounts] == [Amounts, Amounts]
     assert frame.dtype(0) == "int64" and frame.facts(0, True).high == "2"
+    assert type(frame.select(1)) is Amounts  # looked at as any object is
     assert READ == []
 
 

@@ -41,7 +41,13 @@ def test_types_are_told_as_polars_prints_them() -> None:
     )
     frame = table(made)
     assert frame.headline() == "polars.DataFrame, 2 rows, 4 columns"
-    assert [frame.dtype(n) for n in range(4)] == [str(each) for each in made.dtypes]
+    assert [frame.dtype(n) for n in range(4)] == [
+        "Int64",
+        "String",
+        "List(Int64)",
+        "Struct(a: Int64)",
+    ]
+    assert frame.rows(1) == [[1, "x", [], []]]  # a list may be as long as it likes
     assert [frame.stored_missing(n) for n in range(4)] == [1, 0, 1, 0]
     assert table(made["n"]).headline() == "polars.Series, 2 rows"
 
@@ -79,9 +85,17 @@ def test_a_type_of_the_persons_is_named_and_not_asked(held: str, kelvin: pl.Base
     if held == "in a struct":
         made = made.select(pl.struct("heat"))
     READ.clear()
-    named = {"alone": "Kelvin", "in a list": "List", "in a struct": "Struct"}
+    named = {"alone": "Kelvin", "in a list": "List(Kelvin)", "in a struct": "Struct(heat: Kelvin)"}
     assert table(made).dtype(0) == named[held]
     assert READ == []
+
+
+def test_the_categories_of_a_type_are_values_and_not_told() -> None:
+    kind = pl.Enum(["secret", "no)], secret"])
+    made = pl.DataFrame({"k": pl.Series(["secret"], dtype=kind)})
+    nested = made.select(pl.struct("k"), ks=pl.col("k").implode())
+    assert table(made).dtype(0) == "Enum"
+    assert [table(nested).dtype(n) for n in (0, 1)] == ["Struct(k: Enum)", "List(Enum)"]
 
 
 def test_a_long_type_is_cut() -> None:
