@@ -178,6 +178,8 @@ def _of_container(world: World, owner: Items | Mapping, name: str, call: Call) -
         world.spoil(owner)
         return Value(trust(owner), True)
     world.exposed(call.args, KNOWN)
+    if any(isinstance(each, Part) and each.name.startswith("columns") for each in call.args):
+        world.asked.update(strings(owner))
     if isinstance(owner, Items) and name == "copy" and owner.values is not None:
         return Items(owner.values)
     if isinstance(owner, Mapping) and owner.pairs is not None:

@@ -55,7 +55,7 @@ class Flow(Bindings):
 
     def follow(self, tree: ast.Module) -> Verdict:
         try:
-            self.block(tree.body)
+            self.block(tree.body, self.drop_unnamed)
             for closure in self._uncalled:
                 with self.doubted():
                     self.call(closure)

@@ -9,6 +9,7 @@ import builtins
 import dis
 import sys
 import types
+from collections.abc import Collection
 from collections.abc import Mapping as Names
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -55,15 +56,17 @@ _FRAMES = (
 )
 _ITEMS = 200  # elements of a list that are looked at
 _LABELS = (str, int, float, bool, type(None))
+_TOLD = (*_LABELS, list, tuple, dict, set)  # of which a finding may tell what they hold
 
 
 @dataclass
 class Schema:
     """`variables` are those that may be shown; what `private` hides of their columns is known to
-    be there and never named."""
+    be there and never named. `closed` are those of which no value is told."""
 
     variables: Names[str, object]
     private: Private = NOTHING_PRIVATE
+    closed: Collection[str] = ()
     _known: dict[int, Known] = field(default_factory=dict)
 
     def table(self, name: str) -> tuple[int, Table] | None:
@@ -92,6 +95,8 @@ class Schema:
                 return Module(USER, True, f"builtins.{name}")
             return Module(path=f"builtins.{name}") if hasattr(builtins, name) else None
         value = self.variables[name]
+        if name in self.closed and type(value) in _TOLD:
+            return ANY if type(value) in _LABELS else THEIRS
         if id(value) not in self._known:
             self._known[id(value)] = self._value(value)
         return self._known[id(value)]

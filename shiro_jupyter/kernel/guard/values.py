@@ -225,6 +225,8 @@ def parts(value: Known) -> Iterator[Known]:
             yield from parts(each)
     elif isinstance(value, Part | Grouped):
         yield value.of
+    elif isinstance(value, Bound):
+        yield from parts(value.owner)
 
 
 def trust(value: Known) -> int:

@@ -66,7 +66,7 @@ class World(ABC):
         self.catalog_known = True
         self._left = max(LEAST, STEPS * nodes)
         self._kin: dict[int, set[int]] = {}  # tables that may be one and the same
-        self._next = 0
+        self._next = self._named = 0
 
     @abstractmethod
     def call(self, closure: Closure, *given: Known, **named: Known) -> Known:
@@ -90,14 +90,28 @@ class World(ABC):
     def put(self, frame: Frame, table: Table) -> None:
         """The table has become this one; what may be the same table may have."""
         kin = self._kin.get(frame.at, {frame.at})
+        self.step(len(kin))
         for at in kin:
             old = self.state.tables.get(at, Table(""))
             self.state.tables[at] = table if len(kin) == 1 else old.joined(table)
 
     def gain(self, frame: Frame, names: Iterable[str]) -> None:
-        for at in self._kin.get(frame.at, {frame.at}):
+        kin = self._kin.get(frame.at, {frame.at})
+        self.step(len(kin))
+        for at in kin:
             if at in self.state.tables:
                 self.state.tables[at] = self.state.tables[at].plus(*names)
+
+    def drop_unnamed(self) -> None:
+        """Between statements only what a name holds is in use."""
+        tables = self.state.tables
+        if len(tables) < 2 * self._named + 50:
+            return
+        values = [value for scope in self.state.scopes for value in scope.values()]
+        values += self.registered.values()
+        held = {each.at for value in values for each in parts(value) if isinstance(each, Frame)}
+        self.state.tables = {at: tables[at] for at in tables.keys() & held}
+        self._named = len(held)
 
     def open(self, frame: Frame) -> None:
         self.put(frame, self.table(frame).opened())
@@ -192,6 +206,7 @@ class World(ABC):
         if isinstance(one, Frame) and isinstance(two, Frame):
             both = self.add(self.table(one).joined(self.table(two)))
             kin = {both.at, *self._kin.get(one.at, {one.at}), *self._kin.get(two.at, {two.at})}
+            self.step(len(kin))
             for at in kin:
                 self._kin[at] = kin
             return both

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.guarded import DATA, Snippet, judged, read, run
 
-SETS = [DATA / "guard.toml"]
+SETS = sorted(DATA.glob("guard*.toml"))
 # Names of columns are told in other words by what raises.
 RAISED = {"Key", "Attribute", "ColumnNotFound", "UndefinedVariable", "Binder", "Value", "Merge"}
 SNIPPETS = [(path, each) for path in SETS for each in read(path).all]
