@@ -93,10 +93,8 @@ class Private:
         notebook = self.any and path.lower().endswith(".ipynb")
         return notebook or self.withholds(path)
 
-    def _pairs(self) -> list[tuple[str, str]]:
-        """Pattern of the variable, and of the column or empty."""
-        parts = (pattern.partition(".") for pattern in self.patterns)
-        return [(variable, column) for variable, _, column in parts]
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        return _pairs(self.patterns)
 
 
 NOTHING_PRIVATE = Private()
@@ -109,6 +107,13 @@ def withheld_file(name: str) -> str:
     )
 
 
+@lru_cache(maxsize=100)
+def _pairs(patterns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Pattern of the variable, and of the column or empty."""
+    parts = (pattern.partition(".") for pattern in patterns)
+    return tuple((variable, column) for variable, _, column in parts)
+
+
 @lru_cache(maxsize=1_000)
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern.casefold()))
@@ -118,6 +123,7 @@ def _fits(name: str, pattern: str) -> bool:
     return _compiled(pattern).match(name.casefold()) is not None
 
 
+@lru_cache(maxsize=50_000)  # each request looks at all columns of all tables
 def _fits_column(column: str, pattern: str) -> bool:
     """A label of several levels, which is shown as `(2024, email)`, by each of them too."""
     levels = column[1:-1].split(", ") if column[:1] == "(" and column[-1:] == ")" else []
