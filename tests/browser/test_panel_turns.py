@@ -51,6 +51,10 @@ def test_its_code_runs_in_the_kernel_and_leaves_nothing_in_a_cell(
     ask(panel, "sum")
     question = panel.locator(".shiro-question")
     expect(question).to_contain_text("total = 40 + 2")
+    expect(question.locator(".shiro-title")).to_have_text(
+        "Run this code in the kernel?\nWill change total.", use_inner_text=True
+    )
+    page.screenshot(f"foreseen-{kernel}")
     question.get_by_role("button", name="Allow", exact=True).click()
     expect(panel).to_contain_text("It is 42.")
     expect(question).to_have_count(0)

@@ -89,6 +89,16 @@ def test_a_person_asks_answers_and_interrupts(
     assert "Hello, you." in terminal.run("y", 12)
 
 
+def test_code_to_keep_is_typed_at_the_next_prompt(tmp_path: Path) -> None:
+    with ipython(folder=tmp_path, prompt_toolkit=True, **environment(tmp_path)) as terminal:
+        terminal.run("%load_ext shiro_jupyter", 2)
+        told = terminal.run("%shiro --yolo sum", 3)
+        assert "· data: new: total" in told and "bound total ran in no cell" in told
+        terminal.type("%shiro /keep")
+        terminal.until("In [4]: total = 40 + 2")
+        terminal.until("'in', 'code'")
+
+
 def test_a_cell_of_several_lines(tmp_path: Path) -> None:
     with ipython(folder=tmp_path, **environment(tmp_path)) as terminal:
         terminal.run("%load_ext shiro_jupyter", 2)

@@ -31,6 +31,8 @@ STEPS = [
     calls("build", "remember", text="the build needs make", kind="fact"),
     says("build", "Built."),
     says("hi", "Hello."),
+    runs("mutate", "nested['a'].append(2); model.fitted = True"),
+    says("mutate", "Mutated."),
 ]
 
 
@@ -152,3 +154,13 @@ def test_files_are_undone_after_a_restart(tmp_path: Path) -> None:
         told = ask(kernel, "%shiro /undo").stdout
         assert "  clean.py: restored\n  new/report.md: removed\n" in told
         assert (kernel.folder / "clean.py").read_text() == "rows = 1\n"
+
+
+def test_what_code_changed_in_place_comes_back_or_is_listed_as_beyond_undo(kernel: Kernel) -> None:
+    kernel.run("class Model:\n    pass\nmodel = Model(); nested = {'a': [1]}; alias = nested['a']")
+    told = ask(kernel, "%shiro mutate").stdout
+    assert "· data: changed: model, nested\n" in told
+    told = ask(kernel, "%shiro /undo").stdout
+    assert "  restored in the kernel: nested\n" in told
+    assert "  model in the kernel: left as it is; it was changed in place, which cannot" in told
+    assert kernel.value("(alias, model.fitted, nested)") == "([1], True, {'a': [1]})"
