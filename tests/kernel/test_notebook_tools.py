@@ -440,8 +440,8 @@ def test_a_cell_that_was_changed_since_it_was_judged_is_not_run(desk: Desk) -> N
 def test_a_cell_that_runs_is_not_run_once_more_nor_its_outputs_replaced(desk: Desk) -> None:
     desk.page.held = True
     desk.page.cell("a").update(running=True, outputs=[HI])
-    result = desk("run", cells="a")
-    assert result.outcome == "failed" and "runs already" in result.text
+    with pytest.raises(ToolFailed, match="Cell a runs already"):
+        desk("run", cells="a, b")
     assert not desk.code.ran and "patch" not in desk.page.asked
 
 

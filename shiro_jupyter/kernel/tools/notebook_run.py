@@ -106,6 +106,7 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
             raise ToolFailed(f"These are {len(cells)} cells: run at most {MOST} at a time.")
         if sum(len(each.source) for each in cells) > INPUT_LIMIT:
             raise ToolFailed(f"These hold over {INPUT_LIMIT:,} characters: run fewer at a time.")
+        await self._refuse_running(cells)
         await self._refuse_certain(cells[0], context)  # what the others find, it may make
         return cells
 
@@ -155,14 +156,20 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
         (now,) = await document.read([ref(cell)])
         if now.source != cell.source:
             raise ToolFailed(CHANGED.format(ref(cell)))
-        if any(each.running for each in (await document.outline()).cells if each.id == ref(cell)):
-            raise ToolFailed(RUNS.format(ref(cell)))
+        await self._refuse_running([cell])
         ran = await self._python(outputs).run(_code(cell), context)
         try:
             await document.patch(ref(cell), outputs.listed, self._live.count)
         except ToolFailed as error:
             return replace(ran, text=f"{ran.text}\nIts outputs are not shown below it: {error}")
         return ran
+
+    async def _refuse_running(self, cells: list[Cell]) -> None:
+        """Raise `ToolFailed` where one of them runs, or will: the cell that asks is one, too."""
+        outline = await self.notebooks.document.outline()
+        running = {each.id for each in outline.cells if each.running}
+        if busy := next((each for each in cells if each.id in running), None):
+            raise ToolFailed(RUNS.format(ref(busy)))
 
     async def _refuse_certain(self, cell: Cell, context: ToolContext) -> None:
         """Raise `ToolFailed` where the cell would certainly fail."""
