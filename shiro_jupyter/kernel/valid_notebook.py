@@ -19,7 +19,11 @@ def problem(data: bytes) -> str:
 
     try:
         notebook = NotebookText.parse(data)
-        errors = iter_validate(json.loads(data.decode("utf-8-sig")))  # type: ignore[no-untyped-call]
+        value = json.loads(data.decode("utf-8-sig"))
+        for number, cell in enumerate(value["cells"], start=1):
+            if not isinstance(cell.get("cell_type", ""), str):  # it would fail on that
+                return f"cell {number}: cell_type is no text"
+        errors = iter_validate(value)  # type: ignore[no-untyped-call]
         if error := next(iter(errors), None):
             return bounded(_told(error.message, [*error.relative_path]), REASON_SHOWN)
     except BrokenNotebook as error:

@@ -7,11 +7,12 @@ from typing import Any
 
 import nbformat
 import pytest
+from hypothesis import given, settings
 
 from shiro_jupyter.core.notebook.document import NotebookText
 from shiro_jupyter.kernel.valid_notebook import problem
 from tests.support import notebooks
-from tests.support.notebooks import FAILED, STREAM, cell, display, notebook, stored
+from tests.support.notebooks import FAILED, STREAM, cell, damaged, display, notebook, stored
 
 FILES = notebooks.own() | notebooks.public()
 
@@ -78,6 +79,7 @@ def _valid_by_nbformat(data: bytes) -> bool:
         ({"metadata": {"name": 3}}, "cell 2: metadata: name: 3 is not of type 'string'"),
         ({"outputs": [{"output_type": "stream"}]}, "cell 2: outputs: 0: 'name' is a required"),
         ({"foo": 1}, "cell 2: Additional properties are not allowed ('foo' was unexpected)"),
+        ({"cell_type": []}, "cell 2: cell_type is no text"),
         ({"cell_type": "odd"}, "cell 2: {'cell_type': 'odd', "),
     ],
 )
@@ -94,3 +96,10 @@ def test_a_missing_id_and_what_is_no_notebook_are_told_too() -> None:
     assert problem(stored(notebook(minor=-1))).startswith("No schema for validating v4.-1")
     assert problem(b"{").startswith("The notebook is no JSON (line 1, column 2: ")
     assert problem(stored(notebook()).replace(b"{}", b"3")) == "metadata: 3 is not of type 'object'"
+
+
+@given(damaged())
+@settings(max_examples=200, deadline=None)
+def test_a_damaged_file_has_a_problem_or_none_and_nothing_else(data: bytes) -> None:
+    if not problem(data):
+        assert NotebookText.parse(data).data == data

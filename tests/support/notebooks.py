@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import codecs
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from hypothesis import strategies as st
 
 PUBLIC_FOLDER = Path(__file__).parent.parent / "data" / "notebooks"
 Json = dict[str, Any]
@@ -32,6 +35,7 @@ def stored(value: Json, **style: Any) -> bytes:
     return json.dumps(value, **(usual | style)).encode() + b"\n"
 
 
+@cache
 def public() -> dict[str, bytes]:
     """The files in `tests/data/notebooks`, by package and name."""
     return {
@@ -40,9 +44,27 @@ def public() -> dict[str, bytes]:
     }
 
 
+@cache
 def own() -> dict[str, bytes]:
     """All of them are valid."""
     return {**_styles(), **_contents(), **_spelled()}
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A small file with pieces left out, doubled, or put where they do not belong."""
+    small = [data for data in (own() | public()).values() if len(data) < 6_000]
+    data = draw(st.sampled_from(small))
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(data)))
+        end = min(len(data), start + draw(st.sampled_from([0, 1, 2, 9, 90])))
+        new = draw(
+            st.sampled_from([b"", b'"', b"{", b"}", b"[", b"]", b",", b"\\", b"\0", b"1", b"null"])
+            | st.binary(max_size=3)
+            | st.just(data[start:end] * 2)
+        )
+        data = data[:start] + new + data[end:]
+    return data
 
 
 STREAM = {"output_type": "stream", "name": "stdout", "text": ["a\n", "b\n"]}
