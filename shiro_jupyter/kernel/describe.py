@@ -105,7 +105,8 @@ def kind(value: object) -> str:
     """The type's name, with its module where the name alone may mislead."""
     cls = type(value)
     name, root = class_name(cls), one_line(module_of(cls).partition(".")[0])
-    if root == "__main__" and name.partition(".")[0] not in library("__main__"):
+    outer = library("__main__").get(name.partition(".")[0])
+    if root == "__main__" and not (is_class(outer) or is_function(outer)):
         return "object"  # of a class that is gone, or that code has named after a value
     return name if root in ("builtins", "__main__", "", "datetime", "decimal") else f"{root}.{name}"
 

@@ -69,9 +69,13 @@ class Namespace:
             and not (name in hidden and hidden[name] is value)
         }
 
+    def closed(self) -> frozenset[str]:
+        """Those of which no value is told."""
+        return self.privacy.closed(self.every())
+
     def view(self, name: str) -> View:
         """What may be told of one of the variables."""
-        return self.privacy.view(name, closed=name in self.privacy.closed(self.every()))
+        return self.privacy.view(name, closed=name in self.closed())
 
     def columns(self, name: str, value: object) -> list[str]:
         """Those of a table in memory, without what is private; empty where it is none."""
@@ -98,7 +102,7 @@ class Namespace:
         found = {n: v for n, v in self.variables().items() if match.lower() in n.lower()}
         if not found:
             return f"No variable's name holds {match!r}." if match else "No variables yet."
-        closed = self.privacy.closed(self.every())
+        closed = self.closed()
         groups: dict[str, list[str]] = {"functions": [], "classes": [], "modules": []}
         tables: list[str] = []
         others: list[str] = []

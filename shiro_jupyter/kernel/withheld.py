@@ -57,7 +57,8 @@ class Withholding:
                 # A cell that ran before it may have changed what its names stand for.
                 if free and self._is_free(parameters.code, before):
                     return result
-                if not self._codes or result.text == DROPPED:
+                ran = heard or (result.outcome == "interrupted" and result.text != DROPPED)
+                if not ran:  # ours are the words on why
                     return result
             return replace(result, text=self._told(result, before, heard), seen=result.text)
 

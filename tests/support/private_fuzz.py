@@ -57,6 +57,8 @@ mails = customers["zqmail"].tolist()
 customers["upper"] = customers["zqmail"].str.upper()
 row = customers.set_index("zqmail").iloc[0]
 grouped = customers.groupby("zqmail").size()
+mail = mails[0]
+copied = customers.copy()
 orders = pd.DataFrame({{"amount": [4.25, 5.5], "region": ["north", "south"]}})
 zqpay
 """
@@ -101,12 +103,14 @@ CODE = [
     "class A:\n    def __repr__(self): return zqpay.who[0]\nA()", "a = A(); a",
     "for _ in zqpay.who: print(_)", "print(*map(str, holder))", "del x; print(x)",
     "import sys; sys.last_value", "breakpoint", "input(zqpay.who[0])", "print(orders.pay)",
+    "orders[mails[0]]", "orders[mail]", "copied['zqmai']", "copied.zqmai", "copied",
     "orders.query('amount > @total')", "people.select(pl.col('zqssn')).to_dicts()",
     "customers.upper", "level", "words", "marks", "grid", "secret_row", "print(level, words)",
     "orders.amount.mean()",
 ]  # fmt: skip
 PATHS = ["data.csv", "work.ipynb", "broken.ipynb", "load.py", "notes.txt", "out.csv", "out.txt"]
 NAMED = [
+    "copied", "mail", "copied['upper']",
     "zqpay", "alias", "pays", "total", "holder", "holder[0]", "zqpin_of", "zqpin_of['two']",
     "team", "team.pay", "team.zqmail", "top", "customers", "customers['zqmail']",
     "customers.zqmail", "customers['upper']", "customers['name']", "people", "people['zqssn']",

@@ -33,6 +33,7 @@ class NotebookEdit(NotebookTool[NotebookEditParameters, Change]):
 
     name = "notebook_edit"
     access = "write"
+    shows_output = False
     parameters = NotebookEditParameters
 
     def __init__(self, editor: Editor) -> None:

@@ -28,6 +28,7 @@ class NotebookRead(NotebookTool[NotebookReadParameters, Where]):
 
     name = "notebook_read"
     access = "read"
+    shows_output = False
     parameters = NotebookReadParameters
 
     def summary(self, parameters: NotebookReadParameters) -> str:
@@ -57,7 +58,7 @@ def _shown(reading: Reading, parameters: NotebookReadParameters, context: ToolCo
     if not parameters.cells.strip():
         return outline(reading.cells) or NO_CELLS
     cells = selected(reading.cells, parameters.cells)
-    text = cells_text(cells, outputs=parameters.outputs)
+    text = cells_text(cells, outputs=parameters.outputs and not context.private.any)
     for cell in cells:
         if cell.source in text:  # all of it was shown
             reading.where.note_read(ref(cell), cell.source, context)

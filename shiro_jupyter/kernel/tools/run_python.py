@@ -90,8 +90,9 @@ class RunPython(Tool[RunPythonParameters]):
         """What the code uses that is not there, as far as that is known before it runs."""
         if self._namespace is None:
             return NO_VERDICT
+        seen = self._namespace
         try:
-            return check(code, Schema(self._namespace.variables(), self._namespace.privacy.private))
+            return check(code, Schema(seen.variables(), seen.privacy.private, seen.closed()))
         except Exception:  # a fault of ours costs what it would have found, and not the call
             log.exception("the column guard failed")
             return NO_VERDICT

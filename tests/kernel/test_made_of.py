@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from shiro_jupyter.core.policy.private import Private
+from shiro_jupyter.kernel.made_of import made_of_private, statements
+
+PRIVATE = Private(("salaries", "*.email"))
+
+
+def held(code: str, *names: str) -> frozenset[str]:
+    return made_of_private(statements(code), PRIVATE, names)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = salaries",
+        "x = salaries * 2",
+        "for x in salaries: pass",
+        "x = []\nx.append(salaries)",
+        "y = [salaries]\nx = y",
+        "x = y\ny = salaries",  # the order does not count
+        "def f(): return salaries\nx = f()",
+        "f = lambda: salaries\nx = f()",
+        "x = df['email']",
+        "x = df.email",
+        "x = df.query('pay > @salaries')",
+        "x = {}\nx['a'] = salaries.sum()",
+        "get_ipython().run_line_magic('time', 'x = salaries.sum()')",
+        "x = _",
+        "x = Out[3]",
+        "x = (salaries",  # no Python
+        "match salaries:\n    case [x, *_]: pass",
+        "try:\n    check(salaries)\nexcept Exception as x: pass",
+    ],
+)
+def test_what_a_statement_put_private_values_into_is_known(code: str) -> None:
+    assert "x" in held(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = 1\ny = salaries",
+        "import pandas as x\nsalaries = x.read_csv('a.csv')",
+        "x = df['price']\ny = salaries",
+        "for _ in range(3): x = 1\ny = salaries",
+        "get_ipython().run_line_magic('shiro', 'what is x beside salaries?')",
+    ],
+)
+def test_what_no_such_statement_names_is_not(code: str) -> None:
+    assert "x" not in held(code)
+
+
+def test_names_that_are_private_for_another_reason_count_too() -> None:
+    assert {"customers", "x"} <= held("x = customers.head()\nz = 1", "customers")
+    assert "z" not in held("x = customers.head()\nz = 1", "customers")
+
+
+@pytest.mark.parametrize("code", ["globals()['x']", "exec(text)", "%run x.py", "vars()['x'] = 1"])
+def test_code_that_may_reach_anything_says_so(code: str) -> None:
+    if code.startswith("%"):
+        code = "get_ipython().run_line_magic('run', 'x.py')"
+    assert any(each.reaches for each in statements(code))
+
+
+def test_of_a_models_code_more_does() -> None:
+    for code in ("getattr(a, b)", "import importlib", "a.__class__", "type.__subclasses__(object)"):
+        assert any(each.reaches for each in statements(code, of_model=True)), code
+        assert not any(each.reaches for each in statements(code)), code
