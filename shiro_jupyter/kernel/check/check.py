@@ -124,9 +124,12 @@ class Check:
 
     def _row(self, cell: CodeCell) -> Row:
         for each in self._run.ran:
-            if each.cell is cell:
-                found = compared(cell.outputs, each.outputs, self.options.tolerance)
-                return Row(cell, each.seconds, difference_of(cell, found))
+            if each.cell is not cell:
+                continue
+            if self._run.failure and self._run.failure.cell is cell:
+                return Row(cell, each.seconds)
+            found = compared(cell.outputs, each.outputs, self.options.tolerance)
+            return Row(cell, each.seconds, difference_of(cell, found))
         return Row(cell)
 
     def _made(self, folder: Path) -> scratch.Place:

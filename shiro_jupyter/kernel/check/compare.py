@@ -18,6 +18,7 @@ from .cells import joined
 
 TOLERANCE = 1e-9  # relative
 CUT = 20_000  # characters of a text that a page tells whole
+HTML = 50_000  # characters of html that are compared, and a hundredfold of text
 SHOWN = 80  # characters of a line that differs
 
 # `times`: only by times, addresses in memory, temporary paths and the like.
@@ -41,7 +42,7 @@ _PASSING = (
     re.compile(r"datetime\.(?:datetime|date|time|timedelta)\([^()]*\)"),
 )
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_TAGS = re.compile(r"<style.*?</style>|<script.*?</script>|<[^>]*>", re.DOTALL)
+_TAGS = re.compile(r"<style.*?</style>|<script.*?</script>|<[^<>]*>", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,11 @@ def _part(was: _Part, now: _Part, tolerance: float) -> Difference:
     if isinstance(before, Mapping) or isinstance(after, Mapping):
         return SAME  # data of a renderer, or too large to be told by the page
     texts = joined(before), joined(after)
+    if texts[0] == texts[1]:
+        return SAME
     if mime == "text/html":
-        texts = _text_of(texts[0]), _text_of(texts[1])
-    return _texts(*texts, tolerance)
+        texts = _text_of(texts[0][:HTML]), _text_of(texts[1][:HTML])
+    return _texts(texts[0][: 100 * HTML], texts[1][: 100 * HTML], tolerance)
 
 
 def _named(part: _Part) -> str:

@@ -72,7 +72,9 @@ class _Reader:
         self._cell = cell
         code = read(cell.source)
         if code.tree is None and not code.bare:
-            if len(cell.source.strip().splitlines()) > 1:  # IPython may know what one line is
+            if not code.fault:
+                self.opaque = True
+            elif len(cell.source.strip().splitlines()) > 1:  # IPython may know what one line is
                 self.missing.append(Missing(cell, "", code.fault))
             return
         if any(map(_hides, code.magics)):

@@ -116,11 +116,12 @@ def _sentences(result: Result) -> list[str]:
         runs = "1 run" if order.gone == 1 else f"{order.gone} runs"
         said.append(f"{runs} in between are of cells that were run again, changed or deleted.")
     if result.written is None:
-        said.append("What was written could not be told: there are too many files.")
+        said.append("Which files changed could not be told: there are too many.")
     elif result.written:
         names = ", ".join(result.written[:LISTED])
         more = len(result.written) - LISTED
-        said.append(f"Written {result.place}: {names}{f' and {more} more' if more > 0 else ''}.")
+        more_said = f" and {more} more" if more > 0 else ""
+        said.append(f"Files changed {result.place}: {names}{more_said}.")
     if changed := sorted(set(result.linked) & set(result.written or ())):
         said.append(f"Changed for real, since too large to copy: {', '.join(changed)}.")
     elif result.linked:

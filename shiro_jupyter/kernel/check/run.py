@@ -247,7 +247,7 @@ def _client(
         on_cell_executed=executed,
         record_timing=False,
         startup_timeout=STARTUP,
-        coalesce_streams=True,
+        coalesce_streams=False,  # done by patterns that take hours on a long line
     )
     return client, replies
 

@@ -12,6 +12,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from ..transformer import VerbatimMagic, verbatim_cell, whole_lines
 from .known import BARE, BODIES
 
+DEPTH = 150  # of a tree that is walked
+
 
 @dataclass(frozen=True)
 class Magic:
@@ -24,7 +26,8 @@ class Magic:
 
 @dataclass(frozen=True)
 class Code:
-    """`tree` is None where the source is no Python, and `fault` says why. `bare` is a magic that
+    """`tree` is None where the source is no Python, and `fault` says why; without one it is nested
+    too deep to be walked. `bare` is a magic that
     the only line of a cell may be, without its `%`."""
 
     tree: ast.Module | None
@@ -68,10 +71,19 @@ def _parsed(source: str) -> Code:
     try:
         with warnings.catch_warnings():  # of the person's literals, each time it is read
             warnings.simplefilter("ignore")
-            return Code(ast.parse(manager.transform_cell(source)))
+            tree = ast.parse(manager.transform_cell(source))
+        return Code(None) if _is_deep(tree) else Code(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         said = error.msg if isinstance(error, SyntaxError) else str(error)
         return Code(None, f"{type(error).__name__}: {said}")
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    level, depth = [tree], 0
+    while level and depth <= DEPTH:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return bool(level)
 
 
 def magic_of(node: ast.AST) -> Magic | None:

@@ -114,7 +114,7 @@ def test_a_notebook_that_runs_is_told_by_cell_with_all_there_is_to_know(tmp_path
         "but the outputs of 2 cells differ, only the live kernel has 2 names, 2 cells ran" in text
     )
     assert "cell 4 ran as [4], before cell 3 above it [7]." in text
-    assert "Written in a copy of the project, which is gone: out.txt." in text
+    assert "Files changed in a copy of the project, which is gone: out.txt." in text
     assert "<table>" in bundle(report(found))["text/html"]
 
 
@@ -123,6 +123,7 @@ def test_a_clean_notebook_passes_in_its_folder_too(tmp_path: Path) -> None:
         tmp_path / "clean.ipynb",
         "import os\nos.environ.get('SHIRO_API_KEY'), os.environ['KEPT']",
         cell("1 + 1", result("2"), count=2),
+        "print('x' * 5_000_000)",  # which nbclient would join for hours
         kernelspec={"name": "nowhere", "language": "python"},
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -87,3 +87,15 @@ def test_a_name_that_is_missing_is_foreseen_with_its_cell(
 def test_what_runs_raises_no_alarm(title: str, ran: dict[str, list[object] | None]) -> None:
     assert ran[title] is None  # it does run
     assert forecast(cells_of(GOOD[title])) == []
+
+
+def test_a_cell_that_is_nested_too_deep_ends_the_forecast() -> None:
+    deep = f"x = {'+'.join(['y'] * 900)}"
+    assert forecast(cells_of([deep, "missing"])) == []
+    assert [each.name for each in forecast(cells_of(["missing", deep]))] == ["missing"]
+
+
+def test_a_cell_that_is_no_python_is_foreseen_too() -> None:
+    (found,) = forecast(cells_of(["x = 1", "def f(:\n    pass"]))
+    assert found.said == "cell 2 fails: SyntaxError: invalid syntax"
+    assert forecast(cells_of(["some alias of mine"])) == []  # IPython may know it
