@@ -39,9 +39,17 @@ class PandasFrame(Frame):
 
     def _places(self, manager: Any) -> tuple[Any, Any]:
         """For each column the number of its array, and of its row in that."""
-        if len(manager.blknos) != _length(manager.axes[0]):
+        width = _length(manager.axes[0])
+        numbers, rows = manager._blknos, manager._blklocs
+        if numbers is None:  # not yet known; what looks leaves that to pandas
+            empty = library("numpy")["full"]
+            numbers, rows = empty(width, -1), empty(width, -1)
+            for number, block in enumerate(manager.blocks):
+                columns = block.mgr_locs.as_array
+                numbers[columns], rows[columns] = number, range(len(columns))
+        if len(numbers) != width or (numbers < 0).any():
             raise ValueError("the table is changing")
-        return manager.blknos, manager.blklocs
+        return numbers, rows
 
     def _array(self, index: int) -> Any:
         return self._arrays[self._blocks[index]]

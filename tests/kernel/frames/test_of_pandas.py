@@ -205,6 +205,16 @@ def test_a_table_that_is_changing_is_said_to_be() -> None:
         frame_of(made)
 
 
+def test_the_table_is_left_as_it_is() -> None:
+    made: Any = pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [3, 4]}).copy()
+    made._mgr._blknos = made._mgr._blklocs = None  # as after a change
+    assert table(made).rows(9) == [[1, "x", 3], [2, "y", 4]]
+    assert made._mgr._blknos is None
+    made._mgr.axes[0] = pd.Index(["a", "b", "c", "d"])  # as another thread may have left it
+    with pytest.raises(ValueError, match="changing"):
+        frame_of(made)
+
+
 def test_the_cells_are_those_of_the_table() -> None:
     made = pd.DataFrame(np.arange(12).reshape(3, 4), columns=list("abcd"))
     made["e"] = ["x", "y", "z"]
