@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+import threading
 import types
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
@@ -121,6 +122,41 @@ def test_what_they_hold_is_not_called_either() -> None:
         for index in range(len(names)):
             space.inspect(f"items[{index}]")
     assert not called
+
+
+def test_a_table_that_changes_meanwhile_stays_whole() -> None:
+    """The person's code goes on while the agent's thread looks."""
+    changing = pd.DataFrame({"a": range(50), "b": ["x"] * 50})
+    space = namespace({"changing": changing, "after": 1})
+    stop, failures = threading.Event(), []
+
+    def change() -> None:
+        number = 0
+        try:
+            while not stop.is_set():
+                number += 1
+                changing[f"n{number}"] = number
+                changing.loc[0, "a"] = number
+                assert changing[f"n{number}"].iloc[-1] == number
+                if number % 7 == 0:
+                    for extra in [name for name in changing.columns if name not in ("a", "b")]:
+                        del changing[extra]
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(60):
+            assert space.listing().splitlines()[-1] == "after: int = 1"
+            with contextlib.suppress(ToolFailed):
+                assert space.inspect("changing").startswith("changing: DataFrame, 50 rows, ")
+    finally:
+        stop.set()
+        thread.join()
+    assert not failures
+    assert changing["b"].tolist() == ["x"] * 50
+    assert "- b: str, 0 missing, 1 distinct: x (50)" in space.inspect("changing")
 
 
 def test_the_mischief_is_real() -> None:
