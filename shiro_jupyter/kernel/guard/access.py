@@ -55,7 +55,7 @@ class Access(World):
         if isinstance(source, Rows):
             return Items((PLAIN, source.row)) if source.numbered else source.row
         if isinstance(source, Grouped):
-            return Items((PLAIN, self.add(self.table(source.of))))
+            return Items((PLAIN, self.add(self.table(source.of).made())))
         if isinstance(source, Frame | Part):
             return PLAIN
         return Value(trust(source), frames(source))

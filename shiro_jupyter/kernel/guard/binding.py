@@ -17,6 +17,7 @@ from .values import (
     Mask,
     Module,
     Part,
+    Row,
     Value,
     all_strings,
     frames,
@@ -64,6 +65,10 @@ class Bindings(Expressions):
             if both is None or len(both) != 2:
                 return  # rows
             owner, key = owner.of, both[1]
+        elif isinstance(owner, Part) and owner.name.startswith("columns"):
+            self.open(owner.of)
+        elif isinstance(owner, Row):  # is on its own from now on
+            self.renew(owner, Row())
         if isinstance(owner, Frame):
             known = all_strings(key)
             if known is not None and (located or not isinstance(node.slice, ast.Tuple)):
@@ -85,27 +90,25 @@ class Bindings(Expressions):
                 names, table = all_strings(value), self.table(owner)
                 self.put(owner, table.opened() if names is None else table.made().only(*names))
             case Frame() if name == "index":
-                self._reindexed(owner)
+                self.reindexed(owner)
             case Frame():
                 self.gain(owner, [name])
             case Part(of=frame):
                 if owner.name.startswith("index"):
-                    self._reindexed(frame)
+                    self.reindexed(frame)
             case Module():
-                self.attributes_known = False
+                self.attributes_known &= "options" in owner.path
+            case Row():
+                self.renew(owner, Row())
             case Value(frames=True):
                 self.attributes_known = False
                 if name == "columns":
                     self.open_all()
                 elif name in ("name", "names", "index"):
                     for at in self.state.tables:
-                        self._reindexed(Frame(at=at))
+                        self.reindexed(Frame(at=at))
                 else:
                     self.gain_all(name)
-
-    def _reindexed(self, frame: Frame) -> None:
-        table = self.table(frame)
-        self.put(frame, type(table)(table.kind, table.columns, None, False, table.hidden))
 
     # -- assignments ---------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ _CALLING = words("""
 """)
 # Those that follow the functions of the code by themselves.
 _FOLLOWING = frozenset({"apply", "assign", "pipe", "transform"})
+# Methods of what a query gives, by which a connection gets another table.
+_CREATING = ("create", "create_view", "to_table", "to_view", "insert_into")
 # Methods that add columns to a table, or elements to a list, in place.
 _FILLING = words("""
     insert insert_column replace_column drop_in_place hstack isetitem __setitem__ update pop
@@ -72,6 +74,7 @@ def called(world: World, callee: Known, call: Call) -> Known:
             return of_library(world, callee, call)
     given = [*call.args, *call.named.values()]
     if isinstance(call.node, ast.Call) and isinstance(call.node.func, ast.Attribute):
+        world.catalog_known &= call.node.func.attr not in _CREATING
         by, fills = trust(callee), call.node.func.attr in _FILLING or "inplace" in call.named
         if fills and frames(callee):
             world.open_all()
@@ -98,8 +101,10 @@ def _of_table(world: World, part: Part, call: Call) -> Known:
         return part
     if name.startswith("plot."):
         for word in ("x", "y"):
-            call.uses(call.named.get(word))
+            call.uses(call.named.get(word), levels=True)
         return PLAIN
+    if name.startswith("index.") and "inplace" in call.named:
+        world.reindexed(frame)
     if name == "sql":
         return check_polars_table(world, frame, call)
     does = _METHODS.get(table.kind, {}).get(name)

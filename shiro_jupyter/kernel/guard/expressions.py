@@ -130,6 +130,9 @@ class Expressions(Access):
     def _namedexpr(self, node: ast.NamedExpr) -> Known:
         value = self.value(node.value)
         self.bind(node.target, value)
+        for scope in self.state.scopes[:-1]:  # of a comprehension it binds outside
+            if node.target.id in scope:
+                scope[node.target.id] = THEIRS
         return value
 
     def _await(self, node: ast.Await) -> Known:

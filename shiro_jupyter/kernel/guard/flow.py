@@ -56,9 +56,8 @@ class Flow(Bindings):
     def follow(self, tree: ast.Module) -> Verdict:
         try:
             self.block(tree.body, self.drop_unnamed)
-            for closure in self._uncalled:
-                with self.doubted():
-                    self.call(closure)
+            for closure in list(self._uncalled):
+                self.perhaps(closure)
         except (TooMuch, RecursionError):
             pass  # what was found is no less true
         return Verdict(_in_order(self.certain), _in_order(self.doubtful))

@@ -14,6 +14,7 @@ from .sql import check_polars, check_query
 from .values import (
     ANY,
     KNOWN,
+    LIBRARY,
     PLAIN,
     THEIRS,
     USER,
@@ -67,7 +68,9 @@ def of_library(world: World, module: Module, call: Call) -> Known:
         return made
     if "register" in name or "extensions" in name:
         world.attributes_known = False
-    by = module.trust
+    # A method that is called on its class may change its first argument.
+    unbound = root in ("pandas", "polars") and "." in name and name[:1].isupper()
+    by = max(module.trust, LIBRARY) if unbound else module.trust
     world.exposed([part for each in given for part in parts(each)], by)
     if by == USER or (name.rpartition(".")[2] in ("apply", "map", "pipe") and _theirs(given)):
         world.forget()

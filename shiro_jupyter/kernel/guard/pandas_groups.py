@@ -50,7 +50,7 @@ def grouped_method(call: Call, group: Grouped, name: str) -> Known:
     if name in ("agg", "aggregate"):
         return _grouped_agg(call, group, how)
     if name in ("apply", "pipe", "filter", "transform") and isinstance(how, Closure):
-        inside = table.made().plus(*(group.keys or ()))
+        inside = replace(table.made().plus(*(group.keys or ())), extras=frozenset({"name"}))
         whole = name == "apply" and group.picked is None
         with call.world.doubted():
             call.world.call(how, call.make(inside) if whole else PLAIN)

@@ -246,7 +246,7 @@ def _pipe(call: Call) -> Known:
 
 def _agg(call: Call) -> Known:
     how = call.given(0, "func")
-    if isinstance(how, Mapping):
+    if isinstance(how, Mapping) and "axis" not in call.named:
         call.uses(how)
     for value in call.named.values():
         if isinstance(value, Items) and value.values and len(value.values) == 2:
@@ -261,9 +261,8 @@ def _value_counts(call: Call) -> Known:
 
 
 def _plot(call: Call) -> Known:
-    call.uses(call.named.get("y"))
-    if text(call.named.get("x")) is not None:
-        call.uses(call.named.get("x"))
+    for word in ("x", "y"):  # some backends take levels of the index, too
+        call.uses(call.named.get(word), levels=True)
     return PLAIN
 
 
@@ -293,9 +292,9 @@ SAME = Does(unless=())
 PLAINLY = Does(makes=_plain)
 _KEEPING = (
     "copy head tail sample fillna ffill bfill interpolate round clip infer_objects convert_dtypes "
-    "replace where mask abs sort_index truncate set_flags map applymap shift diff cumsum cumprod "
-    "cummax cummin rank pct_change isna notna isnull notnull reindex_like between_time at_time "
-    "first last add sub mul div select_dtypes describe corr cov nlargest tz_localize tz_convert"
+    "replace where mask abs sort_index truncate set_flags map applymap diff cumsum cumprod "
+    "cummax cummin rank pct_change isna notna isnull notnull between_time at_time "
+    "first last select_dtypes describe corr cov nlargest tz_localize tz_convert"
 )
 _PLAINLY = (
     "info to_csv to_excel to_parquet to_json to_dict to_numpy to_html to_markdown to_string "
@@ -306,7 +305,7 @@ _PLAINLY = (
 PANDAS: dict[str, Does] = {
     **dict.fromkeys(_KEEPING.split(), SAME),
     **dict.fromkeys(_PLAINLY.split(), PLAINLY),
-    "hist": Does(((0, "column"), (1, "by")), makes=_plain, unless=()),
+    "hist": Does(((0, "column"),), makes=_plain, unless=()),
     "boxplot": Does(((0, "column"),), makes=_plain, unless=()),
     "sort_values": Does(((0, "by"),), levels=True),
     "dropna": Does(((None, "subset"),)),

@@ -163,7 +163,11 @@ def _lazy(call: Call) -> Known:
 def _collect(call: Call) -> Known:
     if "background" in call.named:
         return PLAIN
-    return call.make(replace(call.table.made(), kind="polars"))
+    return call.make(_collected(call))
+
+
+def _collected(call: Call) -> Table:
+    return replace(call.table.made(), kind="polars")
 
 
 def _to_pandas(call: Call) -> Known:
@@ -233,14 +237,14 @@ POLARS: dict[str, Does] = {
     "join_asof": Does(((None, "on"), (None, "left_on")), makes="any"),
     "pivot": Does(((0, "on"), (None, "index"), (None, "values")), makes="any"),
     "unpivot": Does(makes=_unpivot),
-    "melt": Does(makes=_unpivot),
+    "melt": Does(makes="any"),
     "unnest": Does(every=True, makes="any"),
     "cast": Does(makes=lambda call: _cast(call)),
     "with_row_index": Does(makes=_row_index),
     "get_column": Does(makes=_get_column),
     "lazy": Does(makes=_lazy),
     "collect": Does(makes=_collect),
-    "describe": Does(makes=_collect),
+    "describe": Does(makes=lambda call: call.make(_collected(call).plus("statistic"))),
     "to_pandas": Does(makes=_to_pandas),
     "iter_rows": Does(makes=_iter_rows),
     "pipe": Does(makes=_pipe),

@@ -112,7 +112,7 @@ class Schema:
             if all(type(each) is str for pair in pairs for each in pair):
                 return Mapping(tuple((Const(value=a), Const(value=b)) for a, b in pairs))
         if cls in (list, tuple, dict, set):
-            return THEIRS
+            return Mapping(None) if cls is dict else Items(None)
         if cls is types.ModuleType:
             name = types.ModuleType.__getattribute__(value, "__dict__").get("__name__")
             return Module(origin(str(name)), False, str(name))
@@ -125,7 +125,7 @@ class Schema:
         if class_name(cls) == "DuckDBPyConnection":
             return Connection()
         rank = origin(module_of(cls))
-        return Value(rank, rank != KNOWN or module_of(cls).startswith("pandas"))
+        return Value(rank, not module_of(cls).startswith(("numpy", "matplotlib")))
 
     def _function(self, value: Any) -> Known:
         module = value.__module__ if type(value) is types.FunctionType else None

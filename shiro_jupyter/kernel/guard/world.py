@@ -113,6 +113,11 @@ class World(ABC):
         self.state.tables = {at: tables[at] for at in tables.keys() & held}
         self._named = len(held)
 
+    def reindexed(self, frame: Frame) -> None:
+        """Its rows have other labels."""
+        table = self.table(frame)
+        self.put(frame, Table(table.kind, table.columns, hidden=table.hidden))
+
     def open(self, frame: Frame) -> None:
         self.put(frame, self.table(frame).opened())
 
@@ -167,18 +172,30 @@ class World(ABC):
                 if by and isinstance(each, Frame):
                     self.open(each)
                 elif isinstance(each, Closure):
-                    with self.doubted():
-                        self.call(each)
+                    self.perhaps(each)
             if by:
                 self.spoil(value)
         if by:
             self.attributes_known = False
 
+    def perhaps(self, closure: Closure) -> None:
+        """A function of the code may be called, with whatever."""
+        before = self.state.copy()
+        with self.doubted():
+            self.call(closure)
+        self.join(before)
+
+    def renew(self, old: Known, new: Known) -> None:
+        """Every name of that value has this one."""
+        for scope in self.state.scopes:
+            for name, value in scope.items():
+                if value == old:
+                    scope[name] = new
+
     def ran(self, function: Known | None, *given: Known) -> int:
         """A function that the code does not hold was called with these; of which trust it is."""
         if isinstance(function, Closure):
-            with self.doubted():
-                self.call(function)
+            self.perhaps(function)
             return KNOWN
         by = KNOWN if function is None else trust(function)
         self.exposed(given, by)
