@@ -7,6 +7,7 @@
 | `kernel._cancel_on_sigint` | ipykernel 6 | interrupts of awaited cells are ipykernel's |
 | `shell.set_parent` | ipykernel 4 | code of a page's turn shows in the cell that runs |
 | `shell.display_pub.parent_header` | ipykernel 4 to 6 | the context says whose a display is |
+| `shell.history_manager.input_hist_raw` | IPython 0.11 | no cell is known by its number |
 | `shell.pt_app.app.loop` | IPython 7 | background turns wait for the next `%shiro` |
 | `shell._last_traceback_during_displayhook` | ipykernel 7.4 | nothing to put back |
 | `shell._showtraceback` | IPython 1 | the model reads the traceback only where it is printed |
@@ -23,7 +24,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 if sys.platform == "win32":
@@ -47,6 +48,11 @@ def allows_stdin(shell: Any) -> bool:
 def cell_id(shell: Any) -> str:
     """The front end's id of the running cell, empty where it sends none."""
     return str((_request(shell).get("metadata") or {}).get("cellId") or "")
+
+
+def inputs(shell: Any) -> Sequence[str]:
+    """The source of each cell that ran, by its number, of which there is none for 0."""
+    return getattr(getattr(shell, "history_manager", None), "input_hist_raw", ())
 
 
 def request_header(shell: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..core.memory.index import KINDS
 from ..core.workspace.picker import SHOWN, beside, query, written
 from ..core.workspace.project import find_project
 from .command_line import FLAGS
+from .compat import inputs
 
 CELL = "cell:"
 Found = tuple[str, Sequence[str]]  # what is replaced, at the end of the text, and by what
@@ -115,14 +116,13 @@ class Completion:
             return "", ()
         cut = typed[typed.rindex("@") :]
         offers = self._offers()
-        paths = offers.paths(sought) if offers else beside(_root(), sought)
+        paths = offers.paths(sought) if offers else _beside(sought)
         names = self._shell.user_ns
         hidden = self._shell.user_ns_hidden
         variables = [
             name for name in names if name not in hidden or names[name] is not hidden[name]
         ]
-        ran = self._shell.history_manager.input_hist_raw
-        return cut, [*map(written, pointed(sought, variables, ran, paths))]
+        return cut, [*map(written, pointed(sought, variables, inputs(self._shell), paths))]
 
 
 def pointed(
@@ -150,5 +150,8 @@ def _first(text: str) -> tuple[str, str, str]:
     return found[1], found[2], found[3]
 
 
-def _root() -> Path:
-    return find_project(Path.cwd(), home=Path.home()).root
+def _beside(sought: str) -> list[str]:
+    try:
+        return beside(find_project(Path.cwd(), home=Path.home()).root, sought)
+    except OSError:  # the working folder is gone
+        return []

@@ -12,6 +12,7 @@ from ..core.workspace.ignore import Extra
 from ..core.workspace.listing import files_in
 from ..core.workspace.picker import SHOWN, Candidates, Paths, beside
 from ..core.workspace.threads import in_thread
+from . import compat
 from .commands import COMMANDS
 from .completion import pointed
 from .services import Services
@@ -54,8 +55,8 @@ class ServicesOffers:
         """What an `@` may point at, the likeliest first."""
         services, loaded = self._services, self._loaded()
         variables = services.namespace(loaded).variables() if loaded else ()
-        ran = services.shell.history_manager.input_hist_raw
-        return pointed(query, variables, ran, await self._ranked(query))[:SHOWN]
+        ran, paths = compat.inputs(services.shell), await self._ranked(query)
+        return pointed(query, variables, ran, paths)[:SHOWN]
 
     async def _ranked(self, query: str) -> list[str]:
         """From the last listing; what is in the folder that the query names comes at once."""

@@ -152,7 +152,7 @@ class OwnTools:
         return tools
 
     def _marks(self) -> list[Mark]:
-        found = [_marked(name, value) for name, value in list(self.namespace.items())]
+        found = [_marked(name, value) for name, value in self.namespace.copy().items()]
         return sorted(filter(None, found), key=lambda mark: mark.name)
 
 

@@ -114,7 +114,7 @@ class References:
 
     project: Callable[[], Project]
     may_read: Callable[[str], bool]
-    namespace: Callable[[], Namespace]
+    namespace: Namespace
     private: Callable[[], Private]
     document: LiveDocument
     inputs: Callable[[], Sequence[str]]
@@ -130,7 +130,7 @@ class References:
                 said = await asyncio.wait_for(self._described(reference), SECONDS)
             except TimeoutError:
                 self.tell(f"@{reference.name} takes too long to look at: only its name goes out.")
-            except (_Withheld, ModelMendable) as why:
+            except (_Withheld, ModelMendable, OSError) as why:
                 self.tell(f"@{reference.name} goes out as its name alone: {why}")
             else:
                 texts += said
@@ -156,7 +156,7 @@ class References:
     # -- variables -------------------------------------------------------------------------
 
     def _variable(self, name: str) -> str:
-        namespace, root = self.namespace(), _ROOT.match(name)
+        namespace, root = self.namespace, _ROOT.match(name)
         if root is None or root[0] not in namespace.variables():
             return ""
         if not re.fullmatch(rf"{_NAME}(?:\.{_NAME}|{_KEY})*", name):
@@ -193,7 +193,7 @@ class References:
             except PathRefused:
                 outside = outside or (name if os.path.lexists(base / name) else "")
                 continue
-            if path.exists() and path.is_relative_to(project.root):
+            if os.path.lexists(path) and path.is_relative_to(project.root):
                 return path
         if outside:
             raise _Withheld("it is outside the project folder.")

@@ -18,6 +18,7 @@ from ..core.memory.store import Memory
 from ..core.models import lone
 from ..core.models.base import ModelClient
 from ..core.policy.gate import Gate
+from ..core.policy.private import Private
 from ..core.policy.redactor import Redactor
 from ..core.policy.secrets import known
 from ..core.questions import Questions
@@ -25,7 +26,6 @@ from ..core.queue import TAKEN_OFF
 from ..core.sessions.history import History
 from ..core.sessions.lease import Leases
 from ..core.sessions.log import Opened
-from ..core.sessions.session import Session
 from ..core.settings import Loaded, Settings
 from ..core.tools.base import Tool
 from ..core.tools.shelf import tools_for
@@ -260,6 +260,8 @@ class Services:
         if owner and isinstance(event, TurnStarted):
             owner.started = True
             self.hold(owner.loaded)
+            if agent := self.conversation.agent:
+                agent.offer(self.own.offered(agent.session))
             owner.unsubscribe = self.feed.subscribe(owner)
         if owner and isinstance(event, TurnEnded):
             self._record(owner, event)
@@ -309,6 +311,19 @@ class Services:
         tools = self.tools(loaded)
         instructions = remembered.instructions.begin(session)
         system = session.system or system_text(self.project, memory, instructions)
+
+        def private() -> Private:
+            return self.privacy.now(namespace.every())
+
+        refer = References(
+            lambda: self.conversation.agent.project if self.conversation.agent else self.project,
+            lambda name: self.gate.lets_read(session.grants, name),
+            namespace,
+            private,
+            self.document,
+            lambda: compat.inputs(self.shell),
+            self._notice,
+        )
         return Agent(
             session=session,
             model=self._client,
@@ -322,28 +337,14 @@ class Services:
             ask=self.questions.ask,
             flush=opened.log.flush,
             redacted=self.redactor,
-            private=lambda: self.privacy.now(namespace.every()),
+            private=private,
             withholding=self.withholding.of,
             ledger=self.conversation.ledger,
             words_of_others=remembered.words_of_others,
             around=lambda *change: self.undo.files(session.id).around(*change),
             surroundings=lambda: f"{namespace.brief()}\n{remembered.later()}".strip(),
             update_notes=remembered.refreshed,
-            refer=self._references(session).described,
-        )
-
-    def _references(self, session: Session) -> References:
-        def in_force() -> Loaded:
-            return self._in_force or self.settings()
-
-        return References(
-            lambda: replace(self.project, ignore=in_force().settings.ignore),
-            lambda name: self.gate.lets_read(session.grants, name),
-            lambda: self.namespace(in_force()),
-            lambda: in_force().settings.kept_private,
-            self.document,
-            lambda: self.shell.history_manager.input_hist_raw,
-            self._notice,
+            refer=refer.described,
         )
 
     async def answer(self, prompt: str) -> str:
@@ -370,7 +371,6 @@ class Services:
             processes.hidden, processes.secrets = settings.hide, known(loaded.secrets)
         if agent := self.conversation.agent:
             agent.limits = Limits.of(settings)
-            agent.offer(self.own.offered(agent.session))
             agent.project = replace(self.project, ignore=settings.ignore)
 
     def _interrupt(self, owner: object) -> bool:

@@ -53,7 +53,7 @@ class Place:
         found = References(
             lambda: Project(self.root, notebook=self.notebook, ignore=self.ignore),
             lambda name: self.gate.lets_read((), name),
-            lambda: Namespace(shell, Privacy(shell, self.private)),
+            Namespace(shell, Privacy(shell, self.private)),
             lambda: self.private,
             LiveDocument(self._page, lambda: False),
             lambda: self.ran,

@@ -97,9 +97,11 @@ def beside(root: Path, query: str, ignore: Sequence[str] = (), limit: int = SHOW
     above, _, _ = query.rpartition("/")
     folder = root / named(above)
     try:
-        if folder.resolve() != folder or not folder.is_dir():
+        if folder.resolve() != folder or not folder.is_relative_to(root):
             return []
     except (OSError, ValueError, RuntimeError):
+        return []
+    if not os.path.isdir(folder):  # noqa: PTH112  (which raises nothing)
         return []
     rules, extra = rules_of(folder, root), Extra(root, ignore)
     before = os.fsencode(f"{named(above)}/") if above else b""

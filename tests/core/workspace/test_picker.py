@@ -108,7 +108,7 @@ def test_one_folder_is_looked_into_without_a_listing(root: Path) -> None:
     assert beside(root, "src/inn") == ["src/inner/"]
     assert beside(root, "src/", ignore=("inner",)) == ["src/app.py"]
     assert beside(root, "o") == []  # ignored
-    for nothing in ("missing/", "source.txt/", "../", "/", "src/../", "a\0/"):
+    for nothing in ("missing/", "source.txt/", "../", "/", "/etc/", "src/../", "a\0/"):
         assert beside(root, nothing) == []
 
 
