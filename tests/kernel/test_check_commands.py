@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import psutil
 import pytest
 
 from tests.kernel.check.files import cell, printed, write
-from tests.support.kernels import Kernel, Outputs, running_kernel
+from tests.support.kernels import Kernel, Outputs, interpreters, running_kernel
 from tests.support.scripts import runs, says, script
 
 pytestmark = pytest.mark.kernel
@@ -19,8 +18,10 @@ pytestmark = pytest.mark.kernel
 STEPS = [runs("make", "agent_made = 1"), says("make", "Made.")]
 
 
-@pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+@pytest.fixture(scope="module", params=interpreters())
+def kernel(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kernel]:
     """The kernel of a.ipynb, in which more was run than stands in it."""
     folder = tmp_path_factory.mktemp("project")
     notebook = write(
@@ -34,7 +35,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     )
     model = script(folder, *STEPS)
     settings = {"JPY_SESSION_NAME": str(notebook), "SHIRO_MODEL": model}
-    with running_kernel(sys.executable, folder=folder, **settings) as kernel:
+    with running_kernel(request.param, folder=folder, **settings) as kernel:
         kernel.run("%load_ext shiro_jupyter")
         kernel.run("gone = 2")
         kernel.run("x = 1")
