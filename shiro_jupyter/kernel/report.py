@@ -36,6 +36,7 @@ async def status_text(services: Services) -> str:
         ("model", model or "not chosen yet"),
         ("endpoint", endpoint),
         ("mode", loaded.settings.mode),
+        ("kept back", _kept_back(loaded)),
         ("project", str(project.root)),
         ("notebook", str(project.notebook or "not known")),
         ("memory", memories if loaded.settings.memory else "off"),
@@ -46,6 +47,13 @@ async def status_text(services: Services) -> str:
     ]
     told = [f"{name:<9} {one_line(value, 1000)}" for name, value in rows]
     return "\n".join([*told, *dict.fromkeys([*remedies, *loaded.notices, *problems])])
+
+
+def _kept_back(loaded: Loaded) -> str:
+    """What the model never gets to see."""
+    private = loaded.settings.kept_private
+    every = ("all values (schema_only)",) if private.schema_only else ()
+    return ", ".join([*every, *private.patterns]) or "nothing"
 
 
 async def models_text(services: Services) -> str:

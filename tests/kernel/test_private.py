@@ -77,6 +77,7 @@ def test_the_person_sees_what_is_withheld_and_is_told_so_in_the_question(tmp_pat
         kernel.run("pay = 918273645\nn = 1")
         asked: list[str] = []
         outputs = kernel.run("%shiro both", stdin=lambda prompt: asked.append(prompt) or "y")
+        assert "kept back pay\n" in kernel.run("%shiro /status", stdin=str).stdout
         results = kernel.value(
             "[i.text for i in get_ipython()._shiro_extension.host.services.conversation"
             ".opened.session.items if type(i).__name__ == 'Result']"

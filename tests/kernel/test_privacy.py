@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import types
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from shiro_jupyter.core.errors import ToolFailed
+from shiro_jupyter.core.policy.private import Private
+from shiro_jupyter.kernel.namespace import Namespace
+from shiro_jupyter.kernel.privacy import Privacy
+
+PATTERNS = ("salaries", "customers.email", "*.ssn")
+
+
+def seen(cells: list[str], private: Private | None = None, **more: object) -> Namespace:
+    """A kernel in which these cells ran."""
+    names: dict[str, object] = {}
+    for cell in cells:
+        exec(cell, {"pd": pd, "pl": pl}, names)
+    shell = types.SimpleNamespace(
+        user_ns=names | more,
+        user_ns_hidden={},
+        history_manager=types.SimpleNamespace(input_hist_parsed=["", *cells]),
+    )
+    return Namespace(shell, Privacy(shell, private or Private(PATTERNS)))
+
+
+CUSTOMERS = "customers = pd.DataFrame({'name': ['ann'], 'email': ['a@b.c'], 'ssn': [12345]})"
+
+
+def test_a_private_variable_and_its_aliases_are_not_there() -> None:
+    space = seen(["salaries = [70_000]\nsame = salaries\nn = 3\nnone = None"], nothing=None)
+    assert list(space.variables()) == ["n", "none", "nothing"]
+    assert space.listing().splitlines()[1:] == ["n: int = 3", "none: None", "nothing: None"]
+    for name in ("salaries", "same", "missing"):
+        with pytest.raises(ToolFailed) as refused:
+            space.inspect(name)
+        assert str(refused.value) == f"No variable '{name}'; there are n, none, nothing."
+
+
+def test_private_columns_are_counted_and_what_was_made_of_them_has_no_values() -> None:
+    space = seen([CUSTOMERS, "names = customers.name.tolist()\ncopy = customers.copy()\nother = 7"])
+    shown = space.listing()
+    for word in ("email", "ssn", "ann", "a@b.c", "12345"):
+        assert word not in shown + space.inspect("customers") + space.inspect("copy")
+    assert "customers: DataFrame, 1 row, 3 columns, 2 of them private: name (str)" in shown
+    assert "names: list, 1 item of str" in shown and "other: int = 7" in shown
+    with pytest.raises(ToolFailed, match=r"^No column 'email'; there are name\.$"):
+        space.inspect("customers['email']")
+    with pytest.raises(ToolFailed, match=r"^No column 'ssn'; there are name\.$"):
+        space.inspect("copy.ssn")
+
+
+def test_a_variable_that_no_code_is_known_to_have_made_has_no_values() -> None:
+    assert "mystery: int\n" in seen(["n = 1"], mystery=918273).listing() + "\n"
+
+
+def test_code_that_may_reach_anything_closes_everything() -> None:
+    space = seen(["n = 918273"])
+    assert "918273" in space.listing()
+    space.privacy.ran("getattr(a, b)")
+    assert "918273" not in space.listing() + space.inspect("n")
+
+
+def test_a_name_that_nobody_wrote_is_not_told() -> None:
+    space = seen(["n = 1"], Anna=1)
+    space.privacy.unname("Anna")
+    assert "Anna" not in space.listing()
+
+
+def test_without_patterns_nothing_is_kept_back() -> None:
+    space = seen([CUSTOMERS], Private())
+    assert "a@b.c" in space.inspect("customers") and not space.closed()
+    assert not space.privacy.now(space.every()).withholds_data
+
+
+def test_schema_only_tells_a_table_without_any_value() -> None:
+    cells = ["kinds = pl.DataFrame({'kind': pl.Series(['red'], dtype=pl.Enum(['red', 'blue']))})"]
+    cells += ["row = pd.DataFrame({'a': [1]}, index=['red']).loc['red']\nwords = {'red': 1}"]
+    space = seen(cells, Private(schema_only=True))
+    told = space.listing() + "".join(map(space.inspect, ("kinds", "row", "words")))
+    assert "red" not in told and "blue" not in told
+    assert "kind (Enum)" in told and "a: int64" not in told
+
+
+def test_data_are_withheld_from_when_something_private_is_there() -> None:
+    space = seen(["n = 1"])
+    assert not space.privacy.now(space.every()).withholds_data
+    space.shell.user_ns["salaries"] = [1]
+    assert space.privacy.now(space.every()).withholds_data
+    del space.shell.user_ns["salaries"]  # its values may be in a file by now
+    assert space.privacy.now(space.every()).withholds_data
