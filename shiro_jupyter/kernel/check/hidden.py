@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from .cells import CodeCell
 from .source import bound_in, read
 
 AGENT = "code that the agent ran and that is in no cell"
+_COMMAND = re.compile(r"\s*%%?shiro\s+/\w")
 UNKNOWN = "nothing that is in the notebook"
 
 
@@ -58,8 +60,8 @@ def _origin(name: str, unkept: Collection[str], by_history: Mapping[str, int]) -
 
 
 def order(cells: Sequence[CodeCell]) -> Order:
-    """By the counts that the cells show."""
-    written = [cell for cell in cells if cell.source.strip()]
+    """By the counts that the cells show; a command of ours may be asked from anywhere."""
+    written = [c for c in cells if c.source.strip() and not _COMMAND.match(c.source)]
     counted = [cell for cell in written if cell.count is not None]
     late, highest = list[tuple[CodeCell, CodeCell]](), None
     for cell in counted:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from shiro_jupyter.kernel.check.cells import CodeCell
-from shiro_jupyter.kernel.check.hidden import AGENT, UNKNOWN, Hidden, Live, hidden, order
+from shiro_jupyter.kernel.check.hidden import AGENT, UNKNOWN, Hidden, Live, Order, hidden, order
 
 
 def test_each_name_of_the_live_kernel_alone_is_told_with_where_it_came_from() -> None:
@@ -24,6 +24,11 @@ def test_counts_tell_the_order_that_cells_ran_in() -> None:
     assert found.late == ((second, first),)
     assert found.never == (unrun,)
     assert found.gone == 5  # 3, 4, 6, 7 and 8
+
+
+def test_a_command_may_be_asked_from_anywhere() -> None:
+    check, cell = CodeCell(1, "%shiro /check", count=9), CodeCell(2, "x = 1", count=8)
+    assert order([check, cell, CodeCell(3, "%%shiro /check\n")]) == Order()
 
 
 def test_a_notebook_that_never_ran_has_no_order() -> None:
