@@ -98,7 +98,11 @@ def instance_dict(value: object) -> dict[Any, object]:
 
 def known_zone(zone: object) -> bool:
     """Whether a time zone is of no class of the person's, which would be asked for its offset."""
-    return zone is None or comes_from(type(zone), "datetime", "zoneinfo", "pytz", "dateutil")
+    cls = type(zone)
+    if zone is None or comes_from(cls, "datetime", "zoneinfo", "pytz", "dateutil"):
+        return True
+    base = library("pytz.tzinfo").get("BaseTzInfo")  # pytz makes a class for each of its zones
+    return module_of(cls) == "pytz.tzfile" and any(each is base for each in mro_of(cls))
 
 
 def kind(value: object) -> str:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import datetime
+import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
 
+from shiro_jupyter.kernel.describe import known_zone
 from shiro_jupyter.kernel.frames import CELL_LIMIT, Frame, cell, frame_of
 from tests.support.hostile_names import armed, hostile_class
 
@@ -173,6 +176,18 @@ def test_a_time_zone_of_the_persons_is_not_asked() -> None:
     text = all_told(made)
     assert "'DatetimeArray'" in text
     assert READ == []
+
+
+def test_a_zone_of_pytz_is_known_by_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-alike: pandas 2 brings pytz along, which makes a class for each zone; 3 does not."""
+    base = type("BaseTzInfo", (datetime.tzinfo,), {"__module__": "pytz.tzinfo"})
+    berlin = type("Europe/Berlin", (base,), {"__module__": "pytz.tzfile"})
+    assert not known_zone(berlin())
+    module: Any = types.ModuleType("pytz.tzinfo")
+    module.BaseTzInfo = base
+    monkeypatch.setitem(sys.modules, "pytz.tzinfo", module)
+    assert known_zone(berlin())
+    assert not known_zone(Zone())
 
 
 def test_categories_and_labels_of_the_persons_are_not_asked() -> None:
