@@ -23,6 +23,7 @@ from . import document as live
 
 NO_NOTEBOOK = "This kernel has no notebook of its own: name one by its path."
 NO_PAGE = "no page of JupyterLab with the shiro_jupyter extension has it open"
+UNKNOWN = "whether the page shows it, unsaved, cannot be told"
 OPEN_TOO = "it is open in the page, where it may have changed since"
 
 
@@ -98,7 +99,7 @@ class Notebooks:
             own = located(told, own)
         if given:
             path = resolve(context.project, given)
-            if path != own:
+            if path != own and (own or given != told):
                 return self._allowed(Where(shown(context.project, path), path, own=False), context)
         elif not own and not told:
             raise ToolFailed(NO_NOTEBOOK)
@@ -110,10 +111,14 @@ class Notebooks:
         if where.live:
             found = await self.document.read(outputs=outputs)
             return Reading(where, tuple(_cells(found)))
-        note = where.away if where.own else ""
-        if not where.own and await self.is_open(where):
-            note = OPEN_TOO
+        note = where.away if where.own else await self._open_too(where)
         return await in_thread(_stored, where, context, note)
+
+    async def _open_too(self, where: Where) -> str:
+        try:
+            return OPEN_TOO if await self.is_open(where) else ""
+        except ToolFailed:  # it can be read all the same
+            return UNKNOWN
 
     async def is_open(self, where: Where) -> bool:
         """Whether our page shows that notebook, beside this kernel's."""

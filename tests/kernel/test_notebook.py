@@ -85,6 +85,8 @@ def test_another_notebook_is_read_on_disk_and_said_to_be_open_where_it_is(bench:
     assert not reading.where.own and "open" not in reading.note
     reading = read(bench, a_page(others=("work/other.ipynb",)), "other.ipynb")
     assert reading.note.endswith("open in the page, where it may have changed since")
+    older = a_page(fails={"open": "This page cannot."})
+    assert read(bench, older, "other.ipynb").note.endswith("cannot be told")
 
 
 def test_a_renamed_notebook_is_known_by_its_new_name(bench: Bench) -> None:
@@ -98,6 +100,8 @@ def test_a_notebook_that_only_the_page_knows_has_the_name_it_has_there(bench: Be
     reading = read(bench, a_page(path="elsewhere/x.ipynb"), own="")
     assert (reading.where.name, reading.where.path) == ("elsewhere/x.ipynb", None)
     assert reading.cells[0].source == "x = 'unsaved'"
+    again = read(bench, a_page(path="elsewhere/x.ipynb"), "elsewhere/x.ipynb", own="")
+    assert again.where == reading.where
 
 
 @pytest.mark.parametrize(

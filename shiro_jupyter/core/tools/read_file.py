@@ -23,6 +23,7 @@ LINES = 2_000
 LINE_SHOWN = 2_000
 # Characters kept free for the number of a cut line and the notes that say what was cut.
 NOTES = 200
+SAVED = "[This is the open notebook as last saved; what was typed since is not in it.]"
 # Bytes looked at; a larger file is read up to here, and said to be larger.
 BYTES = 50_000_000
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -133,6 +134,8 @@ def read(parameters: ReadFileParameters, context: ToolContext, parts: int = 1) -
         return Reading((f"{name} is a binary file ({sized(size)}); it is not shown.",))
     outputs = not context.private.any
     reading = window(text, name, parameters.offset, parameters.limit, looked, outputs=outputs)
+    if path == context.project.notebook:
+        reading = replace(reading, before=(SAVED, *reading.before))
     return reading if looked else replace(reading, file=(path, data))
 
 

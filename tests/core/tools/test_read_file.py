@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,15 @@ def test_a_notebook_comes_as_cells_with_ids_and_bounded_outputs(bench: Bench) ->
     assert "\x1b" not in text
     assert len(text) < 4_000
     assert read(bench, content, "nb.ipynb", offset=2, limit=1).startswith("2: # Sales\n[")
+
+
+def test_the_open_notebook_is_said_to_be_as_last_saved(bench: Bench) -> None:
+    content = b'{"cells": [{"cell_type": "code", "source": ["a"]}]}'
+    told = "# --- cell 1, code ---\n2: a"
+    assert read(bench, content, "nb.ipynb") == f"1: {told}"
+    bench.project = replace(bench.project, notebook=bench.root / "nb.ipynb")
+    assert read(bench, content, "nb.ipynb") == f"{read_file.SAVED}\n1: {told}"
+    assert read(bench, content, "other.ipynb") == f"1: {told}"
 
 
 @pytest.mark.parametrize(
