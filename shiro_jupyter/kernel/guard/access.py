@@ -13,6 +13,7 @@ from .schema import attribute
 from .values import (
     ANY,
     LIBRARY,
+    LIKE_PANDAS,
     PLAIN,
     Bound,
     Closure,
@@ -95,7 +96,7 @@ class Access(World):
         if there == "foreign":
             self.open(frame)
             return Value(LIBRARY, True)
-        columns = table.kind in ("pandas", "geopandas")
+        columns = table.kind in LIKE_PANDAS
         if columns and (table.has(name) or name in table.extras):
             return Column(name=name, levels=table.levels)
         if self.attributes_known:
@@ -113,7 +114,7 @@ class Access(World):
             case Part():
                 return owner if owner.name == "columns" else PLAIN
             case Grouped():
-                if self.table(owner.of).kind not in ("pandas", "geopandas"):
+                if self.table(owner.of).kind not in LIKE_PANDAS:
                     return ANY
                 call = Call(self, node, owner.of, [], {}, on=node.value)
                 return grouped_item(call, owner, key)
@@ -132,12 +133,12 @@ class Access(World):
         return Value(trust(owner), frames(owner))
 
     def _item_of_frame(self, frame: Frame, key: Known, node: ast.Subscript) -> Known:
-        table, pandas = self.table(frame), self.table(frame).kind in ("pandas", "geopandas")
+        table, pandas = self.table(frame), self.table(frame).kind in LIKE_PANDAS
         if isinstance(node.slice, ast.Tuple):
             if table.kind == "polars" and isinstance(key, Items) and len(key.values or ()) == 2:
                 self.uses(frame, strings((key.values or (PLAIN, PLAIN))[1]), node, where=node.value)
             return PLAIN
-        if table.kind not in ("pandas", "geopandas", "polars"):
+        if table.kind not in (*LIKE_PANDAS, "polars"):
             return ANY
         if isinstance(key, Closure) and pandas:
             key = self.call(key, frame)

@@ -11,7 +11,7 @@ from .library import of_library
 from .methods import Call
 from .pandas_groups import column_method
 from .pandas_groups import grouped_method as pandas_grouped
-from .pandas_methods import PANDAS
+from .pandas_methods import DASK, PANDAS
 from .polars_methods import POLARS
 from .polars_methods import grouped_method as polars_grouped
 from .sql import check_polars_table, check_query
@@ -43,7 +43,13 @@ from .values import (
 )
 from .world import World
 
-_METHODS = {"pandas": PANDAS, "geopandas": PANDAS, "polars": POLARS, "lazy": POLARS}
+_METHODS = {
+    "pandas": PANDAS,
+    "geopandas": PANDAS,
+    "dask": DASK,
+    "polars": POLARS,
+    "lazy": POLARS,
+}
 # Methods that call what they are given.
 _CALLING = words("""
     apply map applymap transform agg aggregate pipe filter assign rename groupby sort_values

@@ -352,3 +352,21 @@ def _astype(call: Call) -> Known:
     if isinstance(wanted := call.given(0, "dtype"), Mapping):
         call.uses(wanted)
     return call.same()
+
+
+def _computed(call: Call) -> Known:
+    return call.make(replace(call.table.made(), kind="pandas"))
+
+
+# What Dask does as pandas does it, on columns that it knows without computing.
+DASK: dict[str, Does] = {
+    **{
+        name: PANDAS[name]
+        for name in (
+            *("assign", "astype", "copy", "drop", "drop_duplicates", "dropna", "fillna", "groupby"),
+            *("merge", "nlargest", "nsmallest", "query", "rename", "sample", "sort_values"),
+        )
+    },
+    **dict.fromkeys(("head", "tail", "compute"), Does(makes=_computed)),
+    **dict.fromkeys(("persist", "repartition"), SAME),
+}

@@ -36,9 +36,9 @@ from .values import (
 
 # Libraries whose functions change no table that they are given, and that add nothing to its class.
 HARMLESS = frozenset({
-    *("pandas", "numpy", "polars", "pyarrow", "matplotlib", "mpl_toolkits", "seaborn", "plotly"),
+    *("pandas", "numpy", "polars", "pyarrow", "dask", "matplotlib", "mpl_toolkits", "seaborn"),
     *("scipy", "statsmodels", "duckdb", "_duckdb", "altair", "IPython", "builtins"),
-    *("geopandas", "tabulate"),
+    *("geopandas", "plotly", "tabulate"),
 })  # fmt: skip
 # Of the standard library, what may run any code or change any object.
 _REACHING = frozenset({
@@ -53,6 +53,7 @@ _FRAMES = (
     ("geopandas", "geopandas", "GeoDataFrame"),
     ("polars", "polars", "DataFrame"),
     ("lazy", "polars", "LazyFrame"),
+    ("dask", "dask.dataframe", "DataFrame"),
 )
 _ITEMS = 200  # elements of a list that are looked at
 _LABELS = (str, int, float, bool, type(None))
@@ -166,10 +167,10 @@ class Schema:
 
 
 def _read(kind: str, value: Any) -> Table:
-    if kind == "lazy":
+    if kind in ("lazy", "dask"):
         lazy = lazy_of(value)
         known = lazy.columns if lazy else None
-        return Table("lazy", None if known is None else frozenset(name for name, _ in known))
+        return Table(kind, None if known is None else frozenset(name for name, _ in known))
     if kind == "polars":
         return Table("polars", frozenset(value.columns), rows=value.height, live=value)
     labels, index = value.columns, value.index
@@ -248,5 +249,5 @@ def _own(member: Any, root: str) -> bool:
     accessor = getattr(member, "_accessor", member)  # of pandas' own class for accessors
     function = getattr(accessor, "fget", None) or getattr(accessor, "func", None) or accessor
     module = getattr(function, "__module__", None) or module_of(type(function))
-    homes = (root, "pandas", "shapely") if root == "geopandas" else (root, "builtins", "functools")
+    homes = (root.partition(".")[0], "pandas", "shapely", "builtins", "functools")
     return str(module).partition(".")[0] in homes

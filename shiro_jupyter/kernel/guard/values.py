@@ -25,6 +25,8 @@ class Value:
     frames: bool = False
 
 
+# Kinds of tables whose columns are looked up as pandas does it.
+LIKE_PANDAS = ("pandas", "geopandas", "dask")
 PLAIN = Value()
 ANY = Value(KNOWN, True)
 THEIRS = Value(USER, True)

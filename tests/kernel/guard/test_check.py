@@ -9,6 +9,8 @@ import time
 import types
 from pathlib import Path
 
+import dask
+import dask.dataframe
 import hypothesis
 import pandas as pd
 import polars as pl
@@ -145,6 +147,18 @@ def test_tables_that_are_not_plain_are_left_alone() -> None:
         assert names(f"{name}['nope']", **made) == []
     assert names("own.nope", **made) == []
     assert names("times['2026-01-01']", **made) == []
+
+
+def test_frames_of_dask_are_looked_up_without_computing() -> None:
+    frame = dask.dataframe.from_pandas(DF, npartitions=2)
+    with dask.config.set(scheduler=lambda *args, **kwargs: pytest.fail("computed")):
+        assert names("events['nope']", events=frame) == ["events has no column 'nope'"]
+        assert names("events.nope", events=frame) == ["events has no column or attribute 'nope'"]
+        assert names("events.head()['nope']", events=frame) == [
+            "events.head() has no column 'nope'"
+        ]
+        right = "events['tax'] = events.revenue\nevents[events.tax > 1].groupby('region').tax.sum()"
+        assert judged(f"{right}.compute()", events=frame) == Verdict()
 
 
 def test_numbers_as_columns_are_no_texts() -> None:
