@@ -176,7 +176,14 @@ def mischief() -> dict[str, Any]:
     return made
 
 
-# -- Spark, which needs a JVM: its shape, as of pyspark 3.5 and 4 -------------------------------
+# -- Spark, which needs a JVM: its shape ---------------------------------------------------------
+
+# Where the class of a frame is, and what it keeps the schema in: pyspark 3, 4, and Connect.
+SPARK_FRAMES = {
+    "pyspark.sql": "_schema",
+    "pyspark.sql.classic.dataframe": "_schema",
+    "pyspark.sql.connect.dataframe": "_cached_schema",
+}
 
 
 class Jvm:
@@ -189,7 +196,8 @@ class Jvm:
 
 def spark_modules() -> dict[str, types.ModuleType]:
     """Modules with the classes of pyspark that hold a schema, under their names."""
-    sql, kinds = types.ModuleType("pyspark.sql"), types.ModuleType("pyspark.sql.types")
+    kinds = types.ModuleType("pyspark.sql.types")
+    homes = {name: types.ModuleType(name) for name in SPARK_FRAMES}
 
     def made(module: types.ModuleType, name: str, members: dict[str, Any]) -> Any:
         cls = type(name, (), {"__module__": module.__name__, **members})
@@ -213,21 +221,20 @@ def spark_modules() -> dict[str, types.ModuleType]:
 
         return asked
 
-    made(
-        sql,
-        "DataFrame",
-        {
-            **keeps("_jdf", "_schema"),
-            **{name: property(asks(name)) for name in ("schema", "columns", "dtypes", "rdd")},
-            **{name: asks(name) for name in ("count", "collect", "toPandas")},
-            "__repr__": asks("showString"),
-            "__getattr__": asks("columns"),
-        },
-    )
-    return {"pyspark": types.ModuleType("pyspark"), sql.__name__: sql, kinds.__name__: kinds}
+    asking = {
+        **{name: property(asks(name)) for name in ("schema", "columns", "dtypes", "rdd")},
+        **{name: asks(name) for name in ("count", "collect", "toPandas")},
+        "__repr__": asks("showString"),
+        "__getattr__": asks("columns"),
+    }
+    for name, kept_in in SPARK_FRAMES.items():
+        made(homes[name], "DataFrame", keeps("_jdf", kept_in) | asking)
+    return {"pyspark": types.ModuleType("pyspark"), **homes, kinds.__name__: kinds}
 
 
-def spark_frame(modules: dict[str, types.ModuleType], *, told: bool) -> Any:
+def spark_frame(
+    modules: dict[str, types.ModuleType], *, told: bool, home: str = "pyspark.sql"
+) -> Any:
     """A frame whose schema Spark has told before, or has not."""
     kinds: Any = modules["pyspark.sql.types"]
     fields = [
@@ -235,7 +242,7 @@ def spark_frame(modules: dict[str, types.ModuleType], *, told: bool) -> Any:
         kinds.StructField("city", kinds.StringType()),
     ]
     schema = kinds.StructType(fields) if told else None
-    sql: Any = modules["pyspark.sql"]
+    sql: Any = modules[home]
     return sql.DataFrame(Jvm(), schema)
 
 

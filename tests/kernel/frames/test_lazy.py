@@ -26,7 +26,7 @@ import pyarrow.parquet
 import pytest
 
 from shiro_jupyter.kernel.frames import is_lazy, lazy_column, lazy_of
-from tests.support.hostile_names import CALLED, spark_frame, spark_modules
+from tests.support.hostile_names import CALLED, SPARK_FRAMES, spark_frame, spark_modules
 
 
 def line(value: object) -> str:
@@ -189,12 +189,14 @@ def spark(monkeypatch: pytest.MonkeyPatch) -> dict[str, types.ModuleType]:
     return modules
 
 
+@pytest.mark.parametrize("home", SPARK_FRAMES)
 def test_a_frame_of_spark_tells_the_schema_it_has_been_told(
-    spark: dict[str, types.ModuleType],
+    home: str, spark: dict[str, types.ModuleType]
 ) -> None:
     lazily = "pyspark.DataFrame, lazy (reduce before .toPandas() or .collect())"
-    assert line(spark_frame(spark, told=True)) == f"{lazily}, 2 columns: id (long), city (string)"
-    assert line(spark_frame(spark, told=False)) == lazily
+    told, untold = (spark_frame(spark, told=each, home=home) for each in (True, False))
+    assert line(told) == f"{lazily}, 2 columns: id (long), city (string)"
+    assert line(untold) == lazily
     assert not CALLED  # the JVM was asked for nothing
 
 
