@@ -159,6 +159,31 @@ def test_a_table_that_changes_meanwhile_stays_whole() -> None:
     assert "- b: str, 0 missing, 1 distinct: x (50)" in space.inspect("changing")
 
 
+def test_thousands_of_functions_classes_and_modules_take_a_line_each() -> None:
+    """As after `from library import *`: once that put 39,000 tokens into each request elsewhere."""
+    made: dict[str, Any] = {"orders": pd.DataFrame({"euro": [1.5]})}
+    for number in range(2_000):
+        made[f"function_{number}"] = types.FunctionType(
+            (lambda path, year: None).__code__, {}, f"function_{number}"
+        )
+        made[f"Class{number}"] = type(f"Class{number}", (), {})
+        made[f"module_{number}"] = types.ModuleType(f"package.module_{number}")
+    space = namespace(made)
+    for text, limit in (
+        (space.listing(), LISTING_LIMIT),
+        (space.brief(), BRIEF_LIMIT + FIRST_WORDS),
+    ):
+        assert len(text) <= limit
+        lines = text.splitlines()
+        assert lines[1] == "orders: DataFrame, 1 row, 1 column: euro (float64)"
+        starts = [
+            "functions: function_0(path, year)",
+            "classes: Class0",
+            "modules: module_0 (package",
+        ]
+        assert all(map(str.startswith, lines[2:], starts)) and len(lines) == 5
+
+
 def test_the_mischief_is_real() -> None:
     names = mischief()
     with armed() as called:
