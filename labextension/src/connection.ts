@@ -29,7 +29,7 @@ const NO_KERNEL = 'The notebook has no kernel: choose one, then try again.';
 export type State = 'none' | 'waiting' | 'foreign' | 'absent' | 'refused' | 'loaded';
 
 /** An event to this page that is not about what is seen of a turn. */
-export type Addressed = Extract<Event, { kind: 'ask' | 'said' | 'left' }>;
+export type Addressed = Extract<Event, { kind: 'ask' | 'said' | 'left' | 'completed' }>;
 
 /**
  * The extension in the kernel of one notebook, whichever kernel that is at the time.
