@@ -32,11 +32,13 @@ _WORD = re.compile(r"[^\W\d]\w*")
 @dataclass(frozen=True)
 class Statement:
     """`words` is all it says, `bound` what it may bind to objects of its own making, `imports` what
-    to those of a module; `reaches`: it may reach what it does not name."""
+    to those of a module; `labels` name columns, where it names any, and are no text that it may
+    hold as data; `reaches`: it may reach what it does not name."""
 
     words: frozenset[str]
     bound: frozenset[str]
     imports: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
     reaches: bool = False
 
 
@@ -69,7 +71,7 @@ def made_of_private(
 
 
 def _statement(node: ast.stmt, of_model: bool) -> Statement:
-    words, bound, magics = set[str](), set[str](), set[str]()
+    words, bound, magics, labels = set[str](), set[str](), set[str](), set[str]()
     skipped = set[int]()
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in _MAGICS:
@@ -81,6 +83,7 @@ def _statement(node: ast.stmt, of_model: bool) -> Statement:
                 bound.update(word for text in texts for word in _WORD.findall(text))
         if id(each) not in skipped:
             words.update(_words(each))
+            labels.update(_labels(each))
             bound.update(_bound(each))
     if any(map(_HISTORY.fullmatch, _loaded(node))):
         words.add(HISTORY)
@@ -88,10 +91,12 @@ def _statement(node: ast.stmt, of_model: bool) -> Statement:
     reaches = not reaching.isdisjoint(words) or not _RUNNING.isdisjoint(magics)
     reaches |= of_model and any(map(_DUNDER.fullmatch, words))
     imports = frozenset(_imports(node))
-    return Statement(frozenset(words) | imports, frozenset(bound), imports, reaches)
+    labels |= words if of_model else set()
+    said = frozenset(words) | imports
+    return Statement(said, frozenset(bound), imports, frozenset(labels), reaches)
 
 
-def _text(node: ast.expr) -> str:
+def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
@@ -121,6 +126,14 @@ def _words(node: ast.AST) -> Iterator[str]:
         case ast.keyword(arg=str(name)):
             yield name
     yield from _bound(node)
+
+
+def _labels(node: ast.AST) -> Iterator[str]:
+    """A name, or text in square brackets."""
+    if isinstance(node, ast.Subscript):
+        yield from filter(None, (_text(each) for each in ast.walk(node.slice)))
+    elif not isinstance(node, ast.Constant):
+        yield from _words(node)
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

@@ -25,7 +25,7 @@ from .describe import (
 from .details import COLUMNS, Details, line_of
 from .frames import SLOW_ROWS, TABLE_ERRORS, Frame, Lazy, is_frame, is_lazy
 from .parts import copy_of, parsed, part_of
-from .privacy import Privacy, View
+from .privacy import Look, Privacy, View
 
 # Characters of a listing, of one of its lines, and of one variable inspected.
 LISTING_LIMIT = 8_000
@@ -71,11 +71,14 @@ class Namespace:
 
     def closed(self) -> frozenset[str]:
         """Those of which no value is told."""
-        return self.privacy.closed(self.every())
+        return self._look().closed
+
+    def _look(self) -> Look:
+        return self.privacy.look(self.every())
 
     def view(self, name: str) -> View:
         """What may be told of one of the variables."""
-        return self.privacy.view(name, closed=name in self.closed())
+        return self._look().view(name)
 
     def columns(self, name: str, value: object) -> list[str]:
         """Those of a table in memory, without what is private; empty where it is none."""
@@ -86,7 +89,7 @@ class Namespace:
 
     def schema(self, name: str, value: object) -> str:
         """One line of any value, and nothing of what it holds."""
-        view = self.privacy.view(name, closed=True)
+        view = self._look().view(name, closed=True)
         return self._line(view, value, time.monotonic() + BRIEF_SECONDS, LINE_LIMIT)
 
     def brief(self) -> str:
@@ -102,7 +105,7 @@ class Namespace:
         found = {n: v for n, v in self.variables().items() if match.lower() in n.lower()}
         if not found:
             return f"No variable's name holds {match!r}." if match else "No variables yet."
-        closed = self.closed()
+        look = self._look()
         groups: dict[str, list[str]] = {"functions": [], "classes": [], "modules": []}
         tables: list[str] = []
         others: list[str] = []
@@ -112,7 +115,7 @@ class Namespace:
             elif is_class(value):
                 groups["classes"].append(name)
             elif is_function(value):
-                groups["functions"].append(name if name in closed else signature(name, value))
+                groups["functions"].append(name if name in look.closed else signature(name, value))
             elif is_frame(value) or is_lazy(value):
                 tables.append(name)
             else:
@@ -124,7 +127,7 @@ class Namespace:
         ]
         room = limit - sum(len(line) + 1 for line in last) - 30  # the head
         longest = min(LINE_LIMIT, max(SHORTEST, room // max(1, len(tables))))
-        views = [self.privacy.view(name, closed=name in closed) for name in (*tables, *others)]
+        views = list(map(look.view, (*tables, *others)))
         lines = self._lines(views, found, room, longest, counting)
         head = count(len(tables) + len(others), "variable") + ":"
         return "\n".join([head, *lines, *last] if lines else last)

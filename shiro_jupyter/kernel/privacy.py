@@ -7,7 +7,7 @@ is shown without values: an alias, a copy, a sum, and whatever code that nobody 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,7 +40,7 @@ class Privacy:
         self._of_model: list[str] = []  # code, in no history
         self._unnamed: set[str] = set()  # variables whose very names may be values
         self._was_there = False  # something private, in this kernel
-        self._known: tuple[object, frozenset[str]] | None = None
+        self._looked: tuple[object, Look] | None = None
 
     def ran(self, code: str) -> None:
         """The model's code is about to run."""
@@ -66,25 +66,28 @@ class Privacy:
         also = (name for name, value in variables.items() if id(value) in same)
         return frozenset((*private, *also, *self._unnamed)) if self.private.any else frozenset()
 
-    def closed(self, variables: Mapping[str, object]) -> frozenset[str]:
-        """The names whose values the model does not see, of all there are."""
-        if self.private.schema_only:
-            return frozenset(variables)
+    def look(self, variables: Mapping[str, object]) -> Look:
+        """What may be told of these, which are all there are."""
         if not self.private.patterns:
-            return frozenset()
-        private = self._private_among(variables)
-        code = self._code()
-        if any(each.reaches for each in code):
-            return frozenset(variables)
-        key = self.private, len(code), private
-        if self._known is None or self._known[0] != key:
-            self._known = key, made_of_private(code, self.private, private)
-        known = frozenset(name for each in code for name in each.bound | each.imports)
-        return frozenset(name for name in variables if name in self._known[1] or name not in known)
+            every = variables if self.private.schema_only else ()
+            return Look(self.private, frozenset(every))
+        private, code = self._private_among(variables), self._code()
+        key = self.private, len(code), private, frozenset(variables)
+        if self._looked is None or self._looked[0] != key:
+            self._looked = key, self._look(variables, private, code)
+        return self._looked[1]
 
-    def view(self, name: str, *, closed: bool) -> View:
-        """What is told of a variable, and of its parts."""
-        return View(self.private, name, closed)
+    def _look(
+        self, variables: Mapping[str, object], private: frozenset[str], code: Sequence[Statement]
+    ) -> Look:
+        made = made_of_private(code, self.private, private)
+        known = frozenset(name for each in code for name in each.bound | each.imports)
+        every = self.private.schema_only or any(each.reaches for each in code)
+        closed = (name for name in variables if every or name in made or name not in known)
+        tables = (name for name in variables if name in private or name not in made)
+        labels = {column for name in tables for column in columns_of(variables[name])}
+        labels.update(*(each.labels for each in code))
+        return Look(self.private, frozenset(closed), known - (made - private), labels)
 
     def _private_among(self, variables: Mapping[str, object]) -> frozenset[str]:
         """Those that are private, or hold a private column."""
@@ -106,13 +109,31 @@ class Privacy:
 
 
 @dataclass(frozen=True)
+class Look:
+    """What may be told of the variables at one point. Of `closed` ones no value is, and of those
+    that are none of the `plain` only columns which `labels` hold: a column that no code names and
+    no other table has may be called by a value."""
+
+    private: Private
+    closed: frozenset[str]
+    plain: Collection[str] = ()
+    labels: Collection[str] | None = None
+
+    def view(self, name: str, *, closed: bool = False) -> View:
+        """Of one of them, or of something else by that name, which then has to be `closed`."""
+        labels = None if name in self.plain else self.labels
+        return View(self.private, name, closed or name in self.closed, labels)
+
+
+@dataclass(frozen=True)
 class View:
-    """What the model may know of one variable. One that is not `closed` is told in full; columns
-    are private of others alone, of which one may have been made of several tables."""
+    """What the model may know of one variable. One that is not `closed` is told in full; of
+    columns those that are not private, and that `labels` hold."""
 
     private: Private
     name: str
     closed: bool
+    labels: Collection[str] | None = None
 
     def frame(self, value: object) -> Frame | None:
         """As `frame_of`; a part is seen as the whole is."""
@@ -148,6 +169,8 @@ class View:
         return self.private.scrubbed(text) if self.closed else text
 
     def _hides(self, column: str) -> bool:
+        if self.labels is not None and column not in self.labels:
+            return True
         return self.private.column(self.name, column) or self.private.any_column(column)
 
 

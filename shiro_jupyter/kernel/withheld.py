@@ -84,7 +84,7 @@ class Withholding:
         if any(map(privacy.private.mentions, words)):
             return False
         every, seen = self._namespace.every(), self._namespace.variables()
-        closed = privacy.closed(every)
+        closed = privacy.look(every).closed
         others = {*map(str, self._shell.user_ns), *every} - (seen.keys() - closed) - {"display"}
         old = seen if before is None else before
         shown = {name: seen[name] for name in seen.keys() & old.keys() - closed}

@@ -53,6 +53,14 @@ def test_private_columns_are_counted_and_what_was_made_of_them_has_no_values() -
         space.inspect("copy.ssn")
 
 
+def test_a_column_that_is_a_value_of_another_table_is_counted_with_the_private_ones() -> None:
+    space = seen([CUSTOMERS, "wide = customers.pivot(columns='email', values='name')"])
+    assert "wide: DataFrame, 1 row, 1 column, 1 of them private" in space.listing()
+    assert "a@b.c" not in space.inspect("wide")
+    wide = pd.DataFrame({"a@b.c": [1], "name": [2]})
+    assert space.schema("value", wide).endswith("2 columns, 1 of them private: name (int64)")
+
+
 def test_a_variable_that_no_code_is_known_to_have_made_has_no_values() -> None:
     assert "mystery: int\n" in seen(["n = 1"], mystery=918273).listing() + "\n"
 

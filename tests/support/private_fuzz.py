@@ -103,6 +103,8 @@ CODE = [
     "class A:\n    def __repr__(self): return zqpay.who[0]\nA()", "a = A(); a",
     "for _ in zqpay.who: print(_)", "print(*map(str, holder))", "del x; print(x)",
     "import sys; sys.last_value", "breakpoint", "input(zqpay.who[0])", "print(orders.pay)",
+    "wide = customers.pivot(columns='zqmail', values='name'); wide",
+    "pd.get_dummies(customers.zqmail)", "customers.set_index('zqmail').T", "zqpay.who.to_frame().T",
     "orders[mails[0]]", "orders[mail]", "copied['zqmai']", "copied.zqmai", "copied",
     "orders.query('amount > @total')", "people.select(pl.col('zqssn')).to_dicts()",
     "customers.upper", "level", "words", "marks", "grid", "secret_row", "print(level, words)",
@@ -110,7 +112,7 @@ CODE = [
 ]  # fmt: skip
 PATHS = ["data.csv", "work.ipynb", "broken.ipynb", "load.py", "notes.txt", "out.csv", "out.txt"]
 NAMED = [
-    "copied", "mail", "copied['upper']",
+    "wide", "copied", "mail", "copied['upper']",
     "zqpay", "alias", "pays", "total", "holder", "holder[0]", "zqpin_of", "zqpin_of['two']",
     "team", "team.pay", "team.zqmail", "top", "customers", "customers['zqmail']",
     "customers.zqmail", "customers['upper']", "customers['name']", "people", "people['zqssn']",
