@@ -39,15 +39,14 @@ class PandasFrame(Frame):
 
     def _places(self, manager: Any) -> tuple[Any, Any]:
         """For each column the number of its array, and of its row in that."""
-        width = _length(manager.axes[0])
-        numbers, rows = manager._blknos, manager._blklocs
+        numbers, rows, labels = manager._blknos, manager._blklocs, manager.axes[0]
         if numbers is None:  # not yet known; what looks leaves that to pandas
-            empty = library("numpy")["full"]
+            places = [block.mgr_locs.as_array for block in manager.blocks]
+            width, empty = sum(map(len, places)), library("numpy")["full"]
             numbers, rows = empty(width, -1), empty(width, -1)
-            for number, block in enumerate(manager.blocks):
-                columns = block.mgr_locs.as_array
+            for number, columns in enumerate(places):
                 numbers[columns], rows[columns] = number, range(len(columns))
-        if len(numbers) != width or (numbers < 0).any():
+        if (_is_readable(labels) and len(labels) != len(numbers)) or (numbers < 0).any():
             raise ValueError("the table is changing")
         return numbers, rows
 
@@ -58,7 +57,9 @@ class PandasFrame(Frame):
     def shape(self) -> tuple[int, int]:
         ours = (int(array.shape[-1]) for array in self._arrays if _is_ours(array))
         rows = next(ours, None)
-        return _length(self._axes[-1]) if rows is None else rows, len(self._blocks)
+        if rows is None and not _is_readable(self._axes[-1]):
+            raise ValueError("its rows are of a class of their own")
+        return len(self._axes[-1]) if rows is None else rows, len(self._blocks)
 
     @cached_property
     def _first(self) -> list[str]:
@@ -203,12 +204,6 @@ def _is_readable(axis: Any) -> bool:
             return all(map(_is_readable, axis.levels))
         case _:
             return _is_ours(axis._data)
-
-
-def _length(axis: Any) -> int:
-    if not _is_readable(axis):
-        raise ValueError("its labels are of a class of their own")
-    return len(axis)
 
 
 def _holds_objects(series: Any) -> bool:

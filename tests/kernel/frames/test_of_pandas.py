@@ -152,6 +152,35 @@ def test_a_column_of_the_persons_class_is_named_and_not_read() -> None:
     assert READ == []
 
 
+class Labels(pd.Index):
+    """Labels of the person's own class."""
+
+    def __len__(self) -> int:
+        READ.append("len of labels")
+        return super().__len__()
+
+    def __getitem__(self, key: Any) -> Any:
+        READ.append("a label")
+        return super().__getitem__(key)
+
+    def tolist(self) -> list[Any]:
+        READ.append("labels")
+        return super().tolist()
+
+
+def test_labels_of_the_persons_class_are_numbered() -> None:
+    made: Any = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    labels = pd.Index(["a", "b"])
+    labels.__class__ = Labels
+    made._mgr.axes[0] = labels
+    READ.clear()
+    frame = table(made)
+    assert frame.names() == ["column 0", "column 1"]
+    assert frame.headline() == "DataFrame, 2 rows, 2 columns"
+    assert frame.rows(1) == [[1, "x"]]
+    assert READ == []
+
+
 class Zone(datetime.tzinfo):
     def utcoffset(self, moment: datetime.datetime | None) -> datetime.timedelta:
         READ.append("offset")
