@@ -335,13 +335,16 @@ def test_metadata_that_is_added_leaves_all_that_is_there(style: dict[str, Any]) 
     odd = {"a": 1.5, "tags": ["é"], "z": {"b": None}}
     old = stored(notebook(cell("1", "a", metadata=odd), cell("2", "b")), **style)
     old = old.replace(b"1.5", b"1.50e400")
-    mark = {"shiro": {"turn": 1}}
+    mark = {"shiro": {"turn": 1}, "more": 0}
     done = NotebookText.parse(old).replace("a", "3", metadata=mark).replace("b", "4", metadata=mark)
     wanted = notebook(cell("3", "a", metadata=odd | mark), cell("4", "b", metadata=mark))
     assert done.data == stored(wanted, **style).replace(b"1.5", b"1.50e400")
     again = done.replace("a", "5", metadata={"shiro": {"turn": 2}})
     assert again.data == done.data.replace(b'"3"', b'"5"').replace(b'"turn": 1', b'"turn": 2', 1)
     assert done.replace("a", "3", metadata={"shiro": 0}) is done
+    broken = NotebookText.parse(stored(notebook(cell("1", "a", metadata=["x"])), **style))
+    wanted = notebook(cell("2", "a", metadata=mark))
+    assert broken.replace("a", "2", metadata=mark).data == stored(wanted, **style)
 
 
 # -- what is refused ------------------------------------------------------------------------
