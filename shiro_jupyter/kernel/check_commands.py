@@ -26,6 +26,7 @@ from .said import Said, text_of
 from .services import Services
 from .typed import typed
 
+PAGE_SECONDS = 3.0  # for the page to say that it is there
 FLAGS = ("--in-place", "--live")
 USAGE = "Say %shiro /check, or /check PATH for another notebook; {} go before the path."
 NOT_RUN = "Not run; the forecast above is all there is."
@@ -80,7 +81,7 @@ async def _notebook(services: Services, given: str) -> tuple[Notebook, bool]:
     path = (Path.cwd() / Path(given).expanduser()).resolve()
     if given and path != known:
         return await in_thread(read_saved, path), False
-    return await own_notebook(services.document, known), True
+    return await own_notebook(services.document, known, PAGE_SECONDS), True
 
 
 async def _agreed(services: Services, notebook: Notebook, asks: bool) -> bool:

@@ -80,6 +80,7 @@ def test_the_notebook_is_run_once_that_is_agreed_to_and_the_result_is_a_table(
     assert "but only the live kernel has 2 names, 1 cell ran out of order." in text
     assert "agent_made  code that the agent ran and that is in no cell" in text
     assert "gone" in text
+    assert "from the file as last saved: no page of JupyterLab" in " ".join(text.split())
     assert "a cell that is gone or was changed" in text
     assert "an answer, not compared" in text
     assert "made.txt" in text

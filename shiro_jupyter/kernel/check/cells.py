@@ -12,6 +12,7 @@ from ...core.errors import UsageError
 from ...views.visible import one_line
 
 SHOWN = 60  # characters of a cell's first line
+OPEN = "The cells were taken from the open notebook, saved or not."
 FAILS, SKIPPED = "raises-exception", "skip-execution"  # tags that nbclient heeds
 
 
@@ -39,17 +40,18 @@ class CodeCell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """`kernel` names its kernelspec, empty where it has none. `live`: unsaved, from the page."""
+    """`kernel` names its kernelspec, empty where it has none. `taken` says where the cells are
+    from, empty for a file that was named."""
 
     path: Path
     cells: tuple[CodeCell, ...]
     kernel: str = ""
-    live: bool = False
+    taken: str = ""
 
     def with_live(self, cells: Sequence[Any]) -> Notebook:
         """The same notebook with all cells that `LiveDocument.read` told."""
         told = [vars(each) | {"cell_type": each.type} for each in cells]
-        return Notebook(self.path, tuple(_code_cells(told)), self.kernel, live=True)
+        return Notebook(self.path, tuple(_code_cells(told)), self.kernel, OPEN)
 
 
 def read_saved(path: Path) -> Notebook:

@@ -19,8 +19,8 @@ LISTED = 20  # names or files told one by one
 def report(result: Result) -> list[Block]:
     """The verdict, each cell, and what else there is to know; the first error whole."""
     blocks: list[Block] = [Line(result.verdict, strong=True)]
-    if result.notebook.live:
-        blocks.append(Line("The cells were taken from the open notebook, saved or not."))
+    if result.notebook.taken:
+        blocks.append(Line(result.notebook.taken))
     if result.failure and result.failure.traceback:
         traceback = visible(result.failure.traceback)
         blocks.append(Verbatim(clipped(traceback, TRACEBACK)))
