@@ -171,7 +171,7 @@ class View:
     def _hides(self, column: str) -> bool:
         if self.labels is not None and column not in self.labels:
             return True
-        return self.private.column(self.name, column) or self.private.any_column(column)
+        return self.private.any_column(column)  # of whatever it was made of
 
 
 def columns_of(value: object) -> list[str]:

@@ -54,7 +54,7 @@ class Private:
 
     def column(self, variable: str, column: str) -> bool:
         """Whether for the model this variable has no such column."""
-        return any(
+        return self.any_column(column) and any(
             _fits(variable, owner) and _fits_column(column, pattern)
             for owner, pattern in self._pairs()
             if pattern
@@ -62,7 +62,7 @@ class Private:
 
     def any_column(self, column: str) -> bool:
         """The same of what was made of another variable, so of whatever was private there."""
-        return any(_fits_column(column, pattern) for _, pattern in self._pairs() if pattern)
+        return _any_column(column, self.patterns)
 
     def mentions(self, word: str) -> bool:
         """Whether a word of code says something private. A pattern for all columns of a variable
@@ -124,6 +124,10 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 @lru_cache(maxsize=50_000)  # each request looks at all columns of all tables
+def _any_column(column: str, patterns: tuple[str, ...]) -> bool:
+    return any(_fits_column(column, pattern) for _, pattern in _pairs(patterns) if pattern)
+
+
 def _fits_column(column: str, pattern: str) -> bool:
     """A label of several levels, which is shown as `(2024, email)`, by each of them too."""
     levels = column[1:-1].split(", ") if column[:1] == "(" and column[-1:] == ")" else []
