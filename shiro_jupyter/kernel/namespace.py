@@ -69,6 +69,10 @@ class Namespace:
             and not (name in hidden and hidden[name] is value)
         }
 
+    def tells(self, name: str) -> bool:
+        """Whether the model may know of a variable by that name, there or not."""
+        return not self.privacy.private.name(name) and name not in self.privacy.hidden(self.every())
+
     def closed(self) -> frozenset[str]:
         """Those of which no value is told."""
         return self._look().closed

@@ -73,10 +73,13 @@ async def _undone(
     placed = await services.undo.cells.undo((session.id, turn), services.document)
     services.undo.passed(session, turn)
     services.after.kept.forget((session.id, turn))
-    lines = [*_of_files(services.project, done), *_of_cells(placed), *_of_names(bound)]
+    files_and_cells = [*_of_files(services.project, done), *_of_cells(placed)]
+    lines = [*files_and_cells, *_of_names(bound)]
     if lines:
         told = f"The person has undone turn {turn}, as far as it was still as the turn left it:"
-        session.append(Note("\n".join([told, *lines]), session.turn))
+        known = services.seen().tells
+        names_told = _of_names(each for each in bound if known(each.name))
+        session.append(Note("\n".join([told, *files_and_cells, *names_told]), session.turn))
         services.conversation.flush()
     beyond = _beyond(lasting(session, turn, tools))
     if beyond:
@@ -104,6 +107,7 @@ def _of_cells(done: Iterable[cells.Undone]) -> list[str]:
 
 def _of_names(done: Iterable[names.Undone]) -> list[str]:
     """Those that are put back in one line each way; those that are not with their reason."""
+    done = list(done)
     plain = [each for each in done if not each.why]
     lines = []
     for state in ("restored", "removed"):

@@ -17,6 +17,7 @@ from shiro_jupyter.core.workspace.folders import Folders
 from shiro_jupyter.core.workspace.project import Project
 from shiro_jupyter.kernel import undo_commands
 from shiro_jupyter.kernel.cells_undo import SINCE, Replaced
+from shiro_jupyter.kernel.namespace import Namespace
 from shiro_jupyter.kernel.services import Services
 from shiro_jupyter.kernel.undo import Undo
 from shiro_jupyter.kernel.undo_commands import AGAIN, NOTHING
@@ -44,6 +45,7 @@ class Desk:
             project=Project(self.root),
             redactor=str,
             settings=lambda: None,
+            seen=lambda: Namespace(SimpleNamespace(user_ns={}, user_ns_hidden={})),
             tools=lambda loaded: (),
         )
 
