@@ -54,9 +54,15 @@ class Deleted:
     above: str | None  # the cells before and behind it
     below: str | None
 
-    @property
-    def size(self) -> int:
-        return len(json.dumps(self.had.get("outputs", ())))
+    size: int = field(init=False)  # characters of the outputs that are held
+
+    def __post_init__(self) -> None:
+        self.size = len(json.dumps(self.had.get("outputs", ())))
+
+    def let_go(self) -> None:
+        """Hold the outputs no more."""
+        self.had.pop("outputs", None)
+        self.size = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class CellsUndo:
         for each in reversed([each for made in self._turns.values() for each in made]):
             if isinstance(each, Deleted):
                 if each.size > room:
-                    each.had.pop("outputs", None)
+                    each.let_go()
                 room -= each.size
 
     def turns(self, session: str) -> list[int]:

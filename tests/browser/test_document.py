@@ -172,6 +172,14 @@ def test_outputs_of_code_that_ran_for_a_cell_are_shown_in_it(lab: Lab, page: Pag
     # The cell was never run here: what is shown in it is as little trusted as before.
     expect(page.output(1).locator("img")).not_to_have_attribute("onerror", re.compile(".*"))
     assert page.dom.title() != "owned"
+    kept = doc.ask("delete('cell-1', was='6 * 7')")
+    assert kept["outputs"] == outputs and (kept["id"], kept["execution_count"]) == ("cell-1", 9)
+    # What is too large to be kept by the kernel stays away.
+    big = doc.ask("insert('big')")
+    stream = "[{'output_type': 'stream', 'name': 'stdout', 'text': 'x' * 2_100_000}]"
+    doc.ask(f"patch({big!r}, {stream})")
+    kept = doc.ask(f"delete({big!r}, was='big')")
+    assert kept["source"] == "big" and "outputs" not in kept
 
 
 def test_a_notebook_is_found_under_its_new_name(lab: Lab, page: Page) -> None:
