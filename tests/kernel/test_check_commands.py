@@ -66,7 +66,7 @@ def test_the_notebook_is_run_once_that_is_agreed_to_and_the_result_is_a_table(
 ) -> None:
     prompts, stdin = answers("y")
     outputs = kernel.run("%shiro /check", stdin=stdin)
-    assert outputs.status == "ok", outputs.stream("stderr")
+    assert (outputs.status, outputs.stream("stderr")) == ("ok", "")
     assert prompts == ["Run it? [y]es / [n]o: "]
     assert "cell 6 writes or removes: open('made.txt', 'w')" in outputs.stdout
     updates = [each for each in outputs.messages if each["msg_type"] == "update_display_data"]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 CHECKING = "SHIRO_CHECKING"  # set in a fresh kernel, which checks nothing itself
 WITHIN = "A check runs this code: no other one begins within it."
+NOT_STARTED = "The kernel died as it started, twice: see what {} says in a terminal."
 OUTPUT_KEPT = 2_000_000  # characters of a cell's outputs, of which the rest is dropped
 STARTUP = 120  # seconds for the kernel to be ready
 TICK = 0.5  # seconds between two words of progress
@@ -106,7 +107,12 @@ class Fresh:
         manager = await in_thread(self._manager, notebook, run)
         client, replies = await in_thread(_client, _nodes(notebook.cells), manager)
         try:
-            await self._start(client, manager, environment)
+            if not await self._starts(client, manager, environment):
+                # Another kernel took one of its ports meanwhile: with others this works.
+                manager = await in_thread(self._manager, notebook, Run())
+                client, replies = await in_thread(_client, _nodes(notebook.cells), manager)
+                if not await self._starts(client, manager, environment):
+                    raise UsageError(NOT_STARTED.format(self.python_of(manager)))
             await self._cells(client, replies, notebook, run, tell)
             if run.failure is None or run.failure.kind not in ("died", "timeout"):
                 run.names = await _names(client)
@@ -133,11 +139,17 @@ class Fresh:
         spec.argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         return manager
 
-    async def _start(
-        self, client: NotebookClient, manager: AsyncKernelManager, environment: dict[str, str]
-    ) -> None:
+    @staticmethod
+    def python_of(manager: AsyncKernelManager) -> str:
+        """The command that starts the kernel."""
         argv = manager.kernel_spec.argv if manager.kernel_spec else []
-        if any("ipykernel" in each for each in argv):  # the person's history is not of this
+        return " ".join(argv[:3])
+
+    async def _starts(
+        self, client: NotebookClient, manager: AsyncKernelManager, environment: dict[str, str]
+    ) -> bool:
+        """Whether it is ready; raises `UsageError` where there is nothing to start."""
+        if "ipykernel" in self.python_of(manager):  # the person's history is not of this
             client.extra_arguments = ["--HistoryManager.hist_file=:memory:"]
         try:
             await client.async_start_new_kernel(
@@ -146,9 +158,13 @@ class Fresh:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-            await client.async_start_new_kernel_client()
-        except (OSError, RuntimeError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise UsageError(f"The notebook's kernel did not start: {error}.") from error
+        try:
+            await client.async_start_new_kernel_client()
+        except RuntimeError:  # nbclient has ended it
+            return False
+        return True
 
     async def _cells(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -244,6 +245,33 @@ def test_a_check_needs_as_much_free_memory_as_the_live_kernel_holds(tmp_path: Pa
     lying = {"free": lambda: 2_000_000_000, "used": lambda: 3_000_000_000}
     with pytest.raises(UsageError, match=r"holds 3\.0 GB, .* 2\.0 GB of memory are free"):
         checked(path, kernel=Live([]), **lying)
+
+
+@pytest.mark.parametrize("python", ["false", "no-such-python"])
+def test_a_kernel_that_does_not_start_is_told(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a.ipynb", "x = 1")
+    check = check_of(path)
+    monkeypatch.setattr("sys.executable", f"/bin/{python}")
+    with pytest.raises(UsageError, match=rf"(died as it started, twice|did not start).*/{python}"):
+        asyncio.run(check.run())
+
+
+def test_a_kernel_whose_port_was_taken_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As two kernels that start at once may choose the same one."""
+    started = tmp_path / "started"
+    python = tmp_path / "python"
+    second = f'test -e {started} && exec {sys.executable} "$@"'
+    python.write_text(f"#!/bin/sh\n{second}\ntouch {started}\nexit 1\n")
+    python.chmod(0o755)
+    path = write(tmp_path / "project" / "a.ipynb", "x = 1")
+    check = check_of(path)
+    monkeypatch.setattr("sys.executable", str(python))
+    assert asyncio.run(check.run()).passes
+    assert started.exists()
 
 
 def test_no_check_begins_within_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
