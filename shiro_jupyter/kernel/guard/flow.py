@@ -51,6 +51,8 @@ class Flow(Bindings):
             which, table = known
             if which not in tables:
                 tables[which] = self.add(table)
+            elif table.columns is not None:  # what one of its names hides, none tells
+                self.state.tables[tables[which].at] = self.table(tables[which]).hiding(table.hidden)
             scope[name] = tables[which]
 
     def follow(self, tree: ast.Module) -> Verdict:

@@ -9,12 +9,11 @@ import builtins
 import dis
 import sys
 import types
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from collections.abc import Mapping as Names
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...core.policy.private import NOTHING_PRIVATE, Private
 from ..describe import class_name, derives, is_class, library, module_of, mro_of
 from ..frames import TABLE_ERRORS, lazy_of
 from .values import (
@@ -62,12 +61,13 @@ _TOLD = (*_LABELS, list, tuple, dict, set)  # of which a finding may tell what t
 
 @dataclass
 class Schema:
-    """`variables` are those that may be shown; what `private` hides of their columns is known to
-    be there and never named. `closed` are those of which no value is told."""
+    """`variables` are those that may be shown. `closed` are those of which no value is told, and
+    of their columns those alone that `shown` tells, by name and value of the variable: the others
+    are known to be there and never named."""
 
     variables: Names[str, object]
-    private: Private = NOTHING_PRIVATE
     closed: Collection[str] = ()
+    shown: Callable[[str, object], Collection[str]] = lambda name, value: ()
     _known: dict[int, Known] = field(default_factory=dict)
 
     def table(self, name: str) -> tuple[int, Table] | None:
@@ -79,15 +79,10 @@ class Schema:
                     table = _read(kind, value)
                 except TABLE_ERRORS:  # another thread is changing it
                     table = Table(kind)
-                hidden = frozenset(each for each in table.columns or () if self._hides(name, each))
-                if hidden and table.columns is not None:
-                    shown = table.columns - hidden
-                    table = Table(kind, shown, table.levels, table.flat, hidden, table.rows)
+                if name in self.closed and table.columns is not None:
+                    table = table.hiding(table.columns.difference(self.shown(name, value)))
                 return id(value), table
         return None
-
-    def _hides(self, name: str, column: str) -> bool:
-        return self.private.column(name, column) or self.private.any_column(column)
 
     def value(self, name: str) -> Known | None:
         """What is known of a variable that is no table; None where there is none."""

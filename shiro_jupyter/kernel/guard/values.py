@@ -184,6 +184,12 @@ class Table:
         left, hidden = self.columns - gone, self.hidden - gone
         return replace(self, columns=left, hidden=hidden, live=None)
 
+    def hiding(self, names: frozenset[str]) -> Table:
+        if not names or self.columns is None:
+            return self
+        shown = self.columns - names
+        return replace(self, columns=shown, hidden=self.hidden | names, live=None)
+
     def only(self, *names: str) -> Table:
         """Of these columns, whether they are there or not."""
         return replace(self, columns=frozenset(names), hidden=frozenset(), live=None)

@@ -92,7 +92,7 @@ class RunPython(Tool[RunPythonParameters]):
             return NO_VERDICT
         seen = self._namespace
         try:
-            return check(code, Schema(seen.variables(), seen.privacy.private, seen.closed()))
+            return check(code, Schema(seen.variables(), seen.closed(), seen.columns))
         except Exception:  # a fault of ours costs what it would have found, and not the call
             log.exception("the column guard failed")
             return NO_VERDICT

@@ -17,7 +17,6 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
-from shiro_jupyter.core.policy.private import Private
 from shiro_jupyter.kernel.guard import Schema, Verdict, check
 from shiro_jupyter.kernel.guard.verdict import nearest
 
@@ -167,9 +166,11 @@ def test_numbers_as_columns_are_no_texts() -> None:
 
 
 def test_private_columns_are_there_and_never_named() -> None:
-    schema = Schema({"df": DF}, Private(("df.revenue",)))
+    names = {"df": DF, "also": DF, "values": ["Ada"]}
+    schema = Schema(names, ("also", "values"), lambda name, value: ["region", "units"])
     assert check("df['revenue']", schema) == Verdict()
-    told = check("df['revenu']\ndf.query('regoin > 1')", schema).refusal
+    assert check("df[values]\ndf[values[0]]", schema) == Verdict()  # would tell what they hold
+    told = check("also\ndf['revenu']\ndf.query('regoin > 1')", schema).refusal
     assert "'revenu'" in told and "'revenue'" not in told and "'region'" in told
 
 
