@@ -15,8 +15,11 @@ import nbformat
 import pandas
 import pytest
 
+from shiro_jupyter.core.approvals import refusal_of
 from shiro_jupyter.core.errors import ToolFailed
+from shiro_jupyter.core.events import ALLOW, Answer, Question
 from shiro_jupyter.core.policy.gate import Gate
+from shiro_jupyter.core.policy.rules import Rules
 from shiro_jupyter.core.tools.base import Tool, ToolResult
 from shiro_jupyter.core.transcript import User
 from shiro_jupyter.kernel.cells_undo import CellsUndo
@@ -391,6 +394,42 @@ def test_a_run_is_asked_about_by_its_code(desk: Desk) -> None:
     assert subject.title == "Run these 2 cells of the notebook?"
     assert "a = 1" in subject.preview and "# Load" not in subject.preview
     assert desk.bench.judged(desk.tools["run"], cells="a").title == "Run cell a of the notebook?"
+
+
+def asked(desk: Desk, gate: Gate, *meanwhile: Callable[[], object], **call: Any) -> str:
+    """Why a call may not run, where a person allows all that is asked and does this meanwhile."""
+    doing = iter(meanwhile)
+
+    def person(question: Question) -> Answer:
+        next(doing, lambda: None)()
+        return Answer(question.id, ALLOW)
+
+    desk.bench.person, tool = person, desk.tools["edit"]
+    parameters = tool.parse(json.dumps(call))
+    return asyncio.run(refusal_of(tool, parameters, desk.bench.context, gate))[0]
+
+
+def test_what_changed_while_the_question_stood_is_asked_again(desk: Desk) -> None:
+    call = {"action": "insert", "source": "x", "after": "a"}
+    assert asked(desk, Gate(), lambda: desk.page.cells.insert(2, code("n", "new")), **call) == ""
+    assert len(desk.bench.questions) == 1  # it stands below the same cell
+    desk.read("b")
+    call = {"action": "replace", "cell": "b", "source": "b = 3"}
+    with pytest.raises(ToolFailed, match="has changed since it was read"):
+        asked(desk, Gate(), lambda: desk.page.cell("b").update(source="mine"), **call)
+    end = {"action": "insert", "source": "x"}
+    asked(desk, Gate(), lambda: desk.page.cells.append(code("z", "last")), **end)
+    assert "It has changed since you allowed it" in desk.bench.questions[-1].title
+    assert desk.bench.questions[-1].title.startswith(
+        "Insert a code cell into own.ipynb, after cell z"
+    )
+
+
+def test_a_rule_that_denies_a_notebook_is_told_before_what_stands_in_it(desk: Desk) -> None:
+    gate = Gate("yolo", Rules.parse(deny=["notebook_edit(own.ipynb)"]))
+    for call in ({"cell": "a", "source": "x"}, {"cell": "nope", "source": "x"}):
+        assert "Denied by the rule" in asked(desk, gate, action="replace", **call)
+    assert asked(desk, gate, action="insert", source="x", path="other.ipynb") == ""
 
 
 # -- running ------------------------------------------------------------------------------------
