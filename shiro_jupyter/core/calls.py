@@ -43,6 +43,7 @@ DIED = "The process ended while this call ran; its effect is unknown."
 # goes on under a new id from the next write of its log, so that comes first.
 CHANGING: tuple[Access, ...] = ("write", "kernel")
 
+UNTOLD = "What it showed went to the person alone."
 OWN = "own"  # the set of the tools that are functions of the person's
 
 # Seconds that an ending turn waits for a call which will not end; then it is left behind.
@@ -95,7 +96,11 @@ class Running:
         ended = self.task.done() and not self.task.cancelled()
         text = bounded(INTERRUPTED + self.said.text())
         result = self.task.result() if ended else ToolResult("interrupted", text)
-        return self.withheld.told(result) if self.withheld else result
+        try:
+            return self.withheld.told(result) if self.withheld else result
+        except Exception:  # a fault of ours lets nothing through
+            log.exception("a result could not be withheld in good order")
+            return replace(result, text=UNTOLD, seen=result.text)
 
 
 class Calls:

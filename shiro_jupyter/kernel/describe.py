@@ -63,7 +63,10 @@ def class_name(cls: type) -> str:
 
 
 def module_of(cls: type) -> str:
-    name = _MODULE.__get__(cls)
+    try:
+        name = _MODULE.__get__(cls)
+    except AttributeError:  # made where there is no `__name__`
+        return ""
     return name if type(name) is str else ""
 
 
