@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from shiro_jupyter.core.errors import BrokenNotebook, EditRefused, ToolFailed
-from shiro_jupyter.core.notebook.document import NotebookText
+from shiro_jupyter.core.notebook.document import Cell, NotebookText
 from tests.support import notebooks
 from tests.support.json_spans import spans
-from tests.support.notebooks import cell, notebook, stored
+from tests.support.notebooks import STREAM, cell, notebook, stored
 
 OWN = notebooks.own()
 FILES = OWN | notebooks.public()
@@ -459,6 +459,15 @@ def test_half_a_character_in_an_output_is_kept_as_an_escape() -> None:
     output = {"output_type": "stream", "name": "stdout", "text": ["\ud800é"]}
     done = read.with_outputs("a", [output], None)
     assert '"\\ud800é"'.encode() in done.data and done.cells[0].outputs == (output,)
+
+
+def test_what_makes_no_sense_in_a_cell_counts_as_missing() -> None:
+    odd = {"id": 3, "cell_type": 4, "source": [1, "a"], "outputs": {"a": 1}, "metadata": []}
+    for count in ("7", True, 7.0):
+        read = Cell.of(1, odd | {"execution_count": count})
+        assert read == Cell(1, None, "4", "1a", (), None, {})
+    assert Cell.of(2, {"outputs": [3, STREAM]}).outputs == (STREAM,)
+    assert Cell.of(2, {}) == Cell(2, None, "unknown", "", (), None, {})
 
 
 def test_new_ids_are_made_up_where_the_format_has_them() -> None:
