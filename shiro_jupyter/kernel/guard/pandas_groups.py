@@ -137,5 +137,5 @@ def _framed(call: Call, column: Column, name: str) -> Known:
     if name == "to_frame":
         return call.make(Table(columns=frozenset({named}), levels=column.levels))
     # Older versions name counts after the column, and sizes 0.
-    names = {named, "index", "level_0", "level_1", "level_2", *column.levels}
-    return call.make(Table(columns=frozenset(names), levels=frozenset(), flat=True))
+    made = Table(columns=column.levels | {named}, levels=frozenset(), flat=True)
+    return call.make(made.perhaps("index", "level_0", "level_1", "level_2"))

@@ -112,7 +112,7 @@ def _reset_index(call: Call) -> Known:
     if call.args or call.named.keys() - {"inplace", "drop"} or table.levels is None:
         return call.make(table.opened())
     default = ("index", "level_0", "level_1", "level_2", "level_3")
-    made = table.made().plus(*table.levels, *default)
+    made = table.made().plus(*table.levels).perhaps(*default)
     return call.make(replace(made, levels=frozenset(), flat=True))
 
 
@@ -144,7 +144,9 @@ def _merged(call: Call, left: Table, right: Table) -> Table:
     made = left.made().plus(*right.columns, *levels)
     hidden = left.hidden | right.hidden
     made = replace(made, hidden=hidden, levels=levels, flat=not rows_kept)
-    made = made.plus(*(name + end for name in both for end in ends), "_merge", "key_0")
+    shown = both & left.columns & right.columns
+    made = made.plus(*(name + end for name in shown for end in ends))
+    made = made.perhaps("_merge", "key_0", *(name + end for name in both - shown for end in ends))
     # Surely suffixed are those that both tables surely have, apart from the keys.
     known = isinstance(call.given(2, "on"), Const | Items) and on is not None
     if known and all(ends) and left.live is not None and right.live is not None:

@@ -35,7 +35,7 @@ def outputs(values: Iterable[Known], names: Iterable[str], table: Table) -> froz
     for value in values:
         if isinstance(value, Expr):
             if value.existing and table.columns is not None:
-                found |= table.columns | table.hidden
+                found |= table.columns
             elif value.output is not None:
                 found.add(value.output)
             else:
@@ -129,8 +129,10 @@ def _join(call: Call) -> Known:
         return call.same()
     if right.columns is None or suffix is None:
         return call.make(table.opened())
-    made = table.made().plus(*right.columns, *(name + suffix for name in right.columns))
-    return call.make(replace(made, hidden=made.hidden | right.hidden))
+    mine, theirs = (table.columns or frozenset()), right.columns
+    made = table.made().plus(*theirs, *(name + suffix for name in mine & theirs))
+    both = (mine | table.hidden) & (theirs | right.hidden)
+    return call.make(made.perhaps(*right.hidden, *(name + suffix for name in both)))
 
 
 def _unpivot(call: Call) -> Known:

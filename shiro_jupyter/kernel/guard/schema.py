@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Callable, Collection
 from collections.abc import Mapping as Names
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..describe import class_name, derives, is_class, library, module_of, mro_of
@@ -81,6 +81,7 @@ class Schema:
                     table = Table(kind)
                 if name in self.closed and table.columns is not None:
                     table = table.hiding(table.columns.difference(self.shown(name, value)))
+                    table = replace(table, levels=None)  # names, too
                 return id(value), table
         return None
 

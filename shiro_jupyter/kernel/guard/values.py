@@ -190,6 +190,12 @@ class Table:
         shown = self.columns - names
         return replace(self, columns=shown, hidden=self.hidden | names, live=None)
 
+    def perhaps(self, *names: str) -> Table:
+        """With columns that there may be, and that are not to be named."""
+        if self.columns is None:
+            return self
+        return replace(self, hidden=self.hidden.union(names) - self.columns, live=None)
+
     def only(self, *names: str) -> Table:
         """Of these columns, whether they are there or not."""
         return replace(self, columns=frozenset(names), hidden=frozenset(), live=None)

@@ -80,6 +80,8 @@ def _likeness(name: str, key: str, other: str) -> float:
     words, their_words = _WORD.findall(name.lower()), _WORD.findall(other.lower())
     alike = sum(any(_alike(each, word) for word in their_words) for each in words)
     shared = 2 * alike / (len(words) + len(their_words) or 1)
+    if words and their_words == words[: len(their_words)]:  # the same, and what is said beside it
+        shared = max(shared, 0.6)
     matcher = difflib.SequenceMatcher(None, key, theirs, autojunk=False)
     if shared < 0.6 and matcher.real_quick_ratio() < 0.6:
         return 0.0

@@ -239,3 +239,18 @@ def test_nothing_is_imported_to_look() -> None:
     before = set(sys.modules)
     judged("import seaborn as sns\nsns.histplot(df, x='nope')\nimport duckdb_not_there\ndf['a']")
     assert not {each for each in set(sys.modules) - before if "seaborn" in each}
+
+
+def test_what_is_kept_back_is_not_named_after_it_was_worked_on() -> None:
+    closed, told = Schema({"df": DF, "trips": TRIPS, "pl": pl}, ("df", "trips")), []
+    for code in (
+        "df.merge(df, on='region')['nope']",
+        "df.reset_index()['nope']",
+        "df.sort_values('region')['nope']",
+        "trips.select(pl.all())['nope']",
+        "trips.with_columns(pl.all())['nope']",
+        "trips.join(trips, on='fare')['nope']",
+    ):
+        told += [str(each).partition("'nope'")[2] for each in check(code, closed).certain]
+    assert len(told) >= 4
+    assert not [name for name in (*DF.columns, *TRIPS.columns) if name in "".join(told)]
