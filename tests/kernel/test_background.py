@@ -176,7 +176,7 @@ def test_a_wait_is_no_longer_than_it_may_be(kernel: Kernel) -> None:
     assert kernel.run("print(r.wait().answer)").stdout.endswith("Slowly.\n")
 
 
-# Touches `waits` once main is inside the serving of the wait: an interrupt before it is another one.
+# Touches `waits` once main is inside the serving of the wait: an interrupt before is another one.
 WATCH = """
 import sys, threading, time
 from pathlib import Path
