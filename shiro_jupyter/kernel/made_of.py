@@ -33,13 +33,16 @@ _WORD = re.compile(r"[^\W\d]\w*")
 class Statement:
     """`words` is all it says, `bound` what it may bind to objects of its own making, `imports` what
     to those of a module; `labels` name columns, where it names any, and are no text that it may
-    hold as data; `reaches`: it may reach what it does not name."""
+    hold as data; `changed` it binds or stores into; `reaches`: it may reach what it does not name.
+    """
 
     words: frozenset[str]
     bound: frozenset[str]
     imports: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
     reaches: bool = False
+    of_model: bool = False
 
 
 @lru_cache(maxsize=20_000)
@@ -93,7 +96,9 @@ def _statement(node: ast.stmt, of_model: bool) -> Statement:
     imports = frozenset(_imports(node))
     labels |= words if of_model else set()
     said = frozenset(words) | imports
-    return Statement(said, frozenset(bound), imports, frozenset(labels), reaches)
+    changed = bound.union(filter(None, map(_stored_into, ast.walk(node))))
+    told = frozenset(labels), frozenset(changed)
+    return Statement(said, frozenset(bound), imports, *told, reaches, of_model)
 
 
 def _text(node: ast.AST) -> str:
@@ -126,6 +131,15 @@ def _words(node: ast.AST) -> Iterator[str]:
         case ast.keyword(arg=str(name)):
             yield name
     yield from _bound(node)
+
+
+def _stored_into(node: ast.AST) -> str:
+    """The name in `name.a["b"] = …`."""
+    if not isinstance(getattr(node, "ctx", None), ast.Store):
+        return ""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _labels(node: ast.AST) -> Iterator[str]:

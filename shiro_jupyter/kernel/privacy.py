@@ -40,6 +40,7 @@ class Privacy:
         self._of_model: list[str] = []  # code, in no history
         self._unnamed: set[str] = set()  # variables whose very names may be values
         self._was_there = False  # something private, in this kernel
+        self._labels: set[str] = set()  # that code names, or that tables had by themselves
         self._looked: tuple[object, Look] | None = None
 
     def ran(self, code: str) -> None:
@@ -68,9 +69,8 @@ class Privacy:
 
     def look(self, variables: Mapping[str, object]) -> Look:
         """What may be told of these, which are all there are."""
-        if not self.private.patterns:
-            every = variables if self.private.schema_only else ()
-            return Look(self.private, frozenset(every))
+        if not self.private.any:
+            return Look(self.private, frozenset())
         private, code = self._private_among(variables), self._code()
         key = self.private, len(code), private, frozenset(variables)
         if self._looked is None or self._looked[0] != key:
@@ -80,14 +80,18 @@ class Privacy:
     def _look(
         self, variables: Mapping[str, object], private: frozenset[str], code: Sequence[Statement]
     ) -> Look:
-        made = made_of_private(code, self.private, private)
+        made = made_of_private(code, self.private, private) if self.private.patterns else private
         known = frozenset(name for each in code for name in each.bound | each.imports)
+        if not self.private.patterns:
+            known = known.union(variables)
         every = self.private.schema_only or any(each.reaches for each in code)
         closed = (name for name in variables if every or name in made or name not in known)
-        tables = (name for name in variables if name in private or name not in made)
-        labels = {column for name in tables for column in columns_of(variables[name])}
-        labels.update(*(each.labels for each in code))
-        return Look(self.private, frozenset(closed), known - (made - private), labels)
+        changed = (name for each in code if each.of_model for name in each.changed)
+        plain = known - (made - private).union(changed)
+        for name in variables.keys() & plain:
+            self._labels.update(columns_of(variables[name], alone=False))
+        self._labels.update(*(each.labels for each in code))
+        return Look(self.private, frozenset(closed), plain, self._labels)
 
     def _private_among(self, variables: Mapping[str, object]) -> frozenset[str]:
         """Those that are private, or hold a private column."""
@@ -111,8 +115,8 @@ class Privacy:
 @dataclass(frozen=True)
 class Look:
     """What may be told of the variables at one point. Of `closed` ones no value is, and of those
-    that are none of the `plain` only columns which `labels` hold: a column that no code names and
-    no other table has may be called by a value."""
+    that are none of the `plain` only columns which `labels` hold: one of a table that the model
+    made or changed, or that was made of something private, may be called by a value."""
 
     private: Private
     closed: frozenset[str]
@@ -141,7 +145,7 @@ class View:
         if frame is None or not self.closed:
             return frame
         every = range(frame.shape[1])
-        if not self.private.patterns or frame.single:
+        if frame.single or (not self.private.patterns and self.labels is None):
             return Closed(frame, every)
         names = frame.names()
         return Closed(frame, [at for at in every if not self._hides(names[at])])
@@ -174,11 +178,12 @@ class View:
         return self.private.any_column(column)  # of whatever it was made of
 
 
-def columns_of(value: object) -> list[str]:
-    """Empty where it is no table, or its columns are not known."""
+def columns_of(value: object, *, alone: bool = True) -> list[str]:
+    """Empty where it is no table, or its columns are not known; also for a column `alone` where
+    that is not to count: it may be a row, whose label is a value."""
     try:
         if (frame := frame_of(value)) is not None:
-            return frame.names()
+            return frame.names() if alone or not frame.single else []
         lazy = lazy_of(value)
         return [name for name, _ in lazy.columns or ()] if lazy else []
     except TABLE_ERRORS:

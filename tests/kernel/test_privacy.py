@@ -100,3 +100,17 @@ def test_data_are_withheld_from_when_something_private_is_there() -> None:
     assert space.privacy.now(space.every()).withholds_data
     del space.shell.user_ns["salaries"]  # its values may be in a file by now
     assert space.privacy.now(space.every()).withholds_data
+
+
+def test_with_no_value_the_model_cannot_make_columns_of_them() -> None:
+    table = "people = pd.DataFrame({'name': ['ann', 'bob'], 'age': [1, 2]})"
+    space = seen([table], Private(schema_only=True))
+    assert "name (str), age (int64)" in space.listing()
+    people = space.shell.user_ns["people"]
+    space.privacy.ran("wide = people.set_index('name').T\npeople['older'] = 3")
+    people["older"], people["ann"] = 3, 1
+    space.shell.user_ns["wide"] = people.set_index("name").T
+    assert "ann" not in space.listing() + space.inspect("wide") + space.inspect("people")
+    assert "wide: DataFrame, 3 rows, 2 columns, 2 of them private" in space.listing()
+    assert "name (str), age (int64), older (int64)" in space.listing()
+    assert "bob" not in space.schema("value", people.set_index("name").T)
