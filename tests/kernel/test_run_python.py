@@ -222,7 +222,8 @@ def test_what_is_doubtful_runs_and_is_told(tmp_path: Path) -> None:
 def test_no_private_column_is_named(tmp_path: Path) -> None:
     df = pd.DataFrame({"revenue": [1], "salary": [1]})
     shell = SimpleNamespace(user_ns={"df": df}, user_ns_hidden={})
-    private = Privacy(private=Private(("*.salary",)))
+    shell.history_manager = SimpleNamespace(input_hist_parsed=["", "df = load()"])
+    private = Privacy(shell, Private(("*.salary",)))
     tool = RunPython(Kernel(CodeResult(ok=True)), Namespace(shell, private))
     context = Bench(tmp_path).context
     fault = tool.subject(tool.parse('{"code": "df[\\"salaryy\\"]"}'), context).fault
