@@ -399,6 +399,7 @@ FORBIDDEN = {
     "window": "1",
     "timeout": "1.0",
     "view": '"text"',
+    "keep": '"always"',
     "hide": '["PROD_*"]',
 }
 

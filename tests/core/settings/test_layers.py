@@ -56,6 +56,7 @@ PROJECT: dict[str, list[tuple[Any, Any, Any]]] = {
     "max_cost_day": [(2.0, 5.0, 2.0), (2.0, 0.5, 0.5), (2.0, 0.0, 2.0), (0.0, 5.0, 5.0)],
     "ask_above": [(2000, 5000, 2000), (2000, 500, 500), (2000, 0, 2000), (0, 5000, 5000)],
     "view": [("text", "display", "text")],
+    "keep": [("never", "always", "never")],
 }
 
 
