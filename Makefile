@@ -17,7 +17,7 @@ PAGE_SOURCES := $(shell find labextension -type f \
 # Environments, page and browser are set up beside one another.
 MAKEFLAGS += --jobs=4
 
-.PHONY: help demo test check docs bench bench-recall snapshots model browser kernels labextension clean
+.PHONY: help demo test check docs bench bench-recall snapshots pictures model browser kernels labextension clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo 'make docs       regenerate the tables in the documentation'
 	@echo 'make bench      measure, and print what was measured'
 	@echo 'make bench-recall DATA=path  measure how well memories are found, on histories in path'
+	@echo 'make pictures   take the pictures of the documentation anew'
 	@echo 'make snapshots  rewrite the snapshots of the tests'
 
 # `labextension` builds the page, not each installation.
@@ -106,6 +107,9 @@ bench: kernels labextension browser model
 
 bench-recall: .venv/ready
 	@$(BIN)/python -m tests.bench.recall $(DATA)
+
+pictures: kernels labextension browser
+	@$(BIN)/python scripts/pictures.py
 
 snapshots: .venv/ready
 	@SHIRO_SNAPSHOTS=write $(BIN)/pytest -q -m 'not kernel and not model and not browser and not node'
