@@ -223,6 +223,7 @@ class Host:
             view=view,
             ticks=ticks,
             cell=cell.cell,
+            number=self.shell.execution_count - 1,  # it counts the next one from the start of this
             request=compat.request(self.shell),
             now=now,
         )

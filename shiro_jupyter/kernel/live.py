@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from .main_thread import Job, MainThread
 from .names_undo import Touched
 from .owner import CURRENT
 from .pictures import Pictures
-from .run_code import CodeResult, run_on_main, run_on_main_sync
+from .run_code import CodeResult, replaced, run_on_main, run_on_main_sync
 
 BATCH = 16_000  # characters of what code prints that are looked through for secrets at a time
 
@@ -54,6 +54,7 @@ class LiveKernel:
         nowhere = owner is not None and owner.cell is None
         request: dict[str, Any] = {} if nowhere or owner is None else owner.request
         where = partial(compat.shown_in, request=request) if owner else contextlib.nullcontext
+        numbered = partial(_numbered, number=owner.number if owner else None)
         watching = self.watched(code)  # in the name of the turn at hand
         drawn: list[str] = []
 
@@ -71,14 +72,14 @@ class LiveKernel:
 
         def run() -> CodeResult:
             first()
-            with held(), where(self.shell), inside(self.shell):
+            with held(), where(self.shell), numbered(self.shell), inside(self.shell):
                 with watching as touched:
                     result = run_on_main_sync(self.shell, code, output, cleared, *seen)
                 return done(result, touched)
 
         async def awaited() -> CodeResult:
             first()
-            with held(), where(self.shell), inside(self.shell):
+            with held(), where(self.shell), numbered(self.shell), inside(self.shell):
                 with watching as touched:
                     result = await run_on_main(self.shell, code, output, cleared, *seen)
                 return done(result, touched)
@@ -97,9 +98,23 @@ class LiveKernel:
 
     @property
     def count(self) -> int | None:
-        """The number of the cell that runs, or that runs next."""
-        return getattr(self.shell, "execution_count", None)
+        """The number of the cell that asked; where a page did, of the newest one."""
+        owner = CURRENT.get()
+        return owner.number if owner and owner.number else self.shell.execution_count - 1
 
     def interrupt(self) -> None:
         if self._job:
             self.main.stop(self._job)
+
+
+@contextmanager
+def _numbered(shell: Any, number: int | None) -> Iterator[None]:
+    """A traceback names the cell that asked: while it runs, the shell counts the next one."""
+    cache = shell.compile.cache
+
+    def cached(code: str, next_one: int = 0, raw_code: str | None = None) -> str:
+        name: str = cache(code, next_one if number is None else number, raw_code)
+        return name
+
+    with replaced(shell.compile, "cache", cached):
+        yield

@@ -63,6 +63,7 @@ class Owner(Errand):
     view: View
     ticks: bool
     cell: str | None = ""  # its id, where the front end names it; None: asked in a page
+    number: int | None = None  # of that cell, as its input shows it
     page: str = ""  # the one that it was typed in
     request: dict[str, Any] = field(default_factory=dict)  # of that cell
     now: bool = False  # into the turn that runs, where one does

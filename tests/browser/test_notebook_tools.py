@@ -74,6 +74,8 @@ def test_cells_are_changed_and_run_from_a_cell_and_put_back(
     expect(page.output(2)).to_contain_text("41")
     expect(page.output(2)).to_contain_text("42")
     expect(page.output(2).locator("img")).to_have_count(1)
+    for at in (1, 2, 3):  # what a cell has run is of its number
+        expect(page.cell(at).locator(".jp-InputPrompt")).to_contain_text("[3]")
     expect(page.output(3).locator(".jp-OutputArea-child")).to_have_count(1)  # the turn alone
     expect(page.output(3).locator("img")).to_have_count(0)
     page.run(4)

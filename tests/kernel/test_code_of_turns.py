@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -43,6 +44,8 @@ def kernel(
         folder,
         runs("torn", TORN),
         says("torn", "It went on."),
+        runs("fails", "1 / 0"),
+        says("fails", "It went on."),
         runs("marked", "marked = 1  # MARK"),
         says("marked", "It went on."),
         runs("exits", "exit()\nnever = 1"),
@@ -151,3 +154,12 @@ def left_on_the_page(outputs: Outputs) -> str:
         elif message["msg_type"] == "stream":
             page.append(content["text"])
     return "\n".join(page)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_traceback_bears_the_number_of_the_cell_that_asked(kernel: Kernel, form: str) -> None:
+    outputs = kernel.run(f"{form}%shiro fails")
+    number = outputs.reply["execution_count"]
+    told = "".join(line for error in outputs.of("error") for line in error["traceback"])
+    assert re.findall(r"In\[(\d+)\]", re.sub(r"\x1b\[[\d;]*m", "", told)) == [str(number)]
+    assert kernel.run("1").reply["execution_count"] == number + 1

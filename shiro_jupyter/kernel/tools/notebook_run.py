@@ -42,7 +42,7 @@ class NotebookRunParameters(Parameters):
 
 class Live(Protocol):
     """The live kernel, which runs code inside what is made of its shell. `count` is the number of
-    the cell that runs."""
+    the cell that asked."""
 
     @property
     def count(self) -> int | None: ...
