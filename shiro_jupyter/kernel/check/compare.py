@@ -20,6 +20,7 @@ TOLERANCE = 1e-9  # relative
 CUT = 20_000  # characters of a text that a page tells whole
 HTML = 50_000  # characters of html that are compared, and a hundredfold of text
 SHOWN = 80  # characters of a line that differs
+BEFORE = 20  # of these, before the place where two lines part
 
 # `times`: only by times, addresses in memory, temporary paths and the like.
 How = Literal["same", "times", "differs"]
@@ -41,6 +42,7 @@ _PASSING = (
     re.compile(r"\b\d+(?:\.\d+)?\s?(?:it/s|s/it|[kM]?B/s)"),
     re.compile(r"datetime\.(?:datetime|date|time|timedelta)\([^()]*\)"),
 )
+_TOKEN = re.compile("|".join((*(each.pattern for each in _PASSING), _NUMBER.pattern, r"\S")))
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TAGS = re.compile(r"<style.*?</style>|<script.*?</script>|<[^<>]*>", re.DOTALL)
 
@@ -145,9 +147,27 @@ def _texts(was: str, now: str, tolerance: float) -> Difference:
     lines = zip_longest(was.split("\n"), now.split("\n"), fillvalue="")
     for before, after in lines:
         if not _alike(_without_passing(before), _without_passing(after), tolerance):
-            told = (one_line(each.strip(), SHOWN) for each in (before, after))
+            told = _where_they_part(before, after, tolerance)
             return Difference("differs", "saved “{}”, now “{}”".format(*told))
     return Difference("differs", "its lines stand otherwise")
+
+
+def _where_they_part(was: str, now: str, tolerance: float) -> tuple[str, str]:
+    """Two lines that differ as they are shown: long ones from a few characters before the first
+    place that does."""
+    lines = " ".join(was.split()), " ".join(now.split())
+    starts = [0, 0]
+    if max(map(len, lines)) > SHOWN:
+        for tokens in zip(*map(_TOKEN.finditer, lines), strict=False):
+            starts = [token.start() for token in tokens]
+            if not _alike(*(_without_passing(token[0]) for token in tokens), tolerance):
+                break
+            starts = [token.end() for token in tokens]
+    first, second = (
+        one_line(f"…{line[start - BEFORE :]}" if start > BEFORE else line, SHOWN)
+        for line, start in zip(lines, starts, strict=True)
+    )
+    return first, second
 
 
 def _plain(text: str) -> str:

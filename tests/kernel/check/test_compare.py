@@ -73,6 +73,27 @@ def test_the_first_line_that_differs_is_told() -> None:
     assert found.what == "saved “b 1”, now “b 2”"
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "what"),
+    [
+        (
+            f"{'a ' * 60}one two",
+            f"{'a ' * 60}one ten",
+            "saved “… a a a a a a a one two”, now “… a a a a a a a one ten”",
+        ),
+        (
+            f"took 3.1 s {'x' * 90}1{'y' * 90}",
+            f"took 12.4 s {'x' * 90}2{'y' * 90}",
+            f"saved “…{'x' * 20}1{'y' * 57}…”, now “…{'x' * 20}2{'y' * 57}…”",
+        ),
+        (f"{'b' * 90}", f"{'b' * 90} more", f"saved “…{'b' * 20}”, now “…{'b' * 20} more”"),
+        (f"one {'z' * 100}", f"two {'z' * 100}", f"saved “one {'z' * 75}…”, now “two {'z' * 75}…”"),
+    ],
+)
+def test_long_lines_are_told_from_where_they_part(was: str, now: str, what: str) -> None:
+    assert compared([printed(was)], [printed(now)]).what == what
+
+
 def test_the_tolerance_is_the_callers() -> None:
     was, now = [printed("0.5001")], [printed("0.5002")]
     assert compared(was, now).how == "differs"
