@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from ...core.errors import ShiroError, UsageError
 from ...core.policy.secrets import known
@@ -32,6 +33,7 @@ from .run import Progress
 PASSES, FAILS, UNCHECKED = 0, 1, 2
 TIMEOUT = 600.0  # seconds a cell
 WORD = 10.0  # seconds between two words of progress on one cell
+NONE_FORESEEN = "no name is foreseen to be missing."
 
 _EPILOG = """
 Exit code: 0 every notebook re-runs, 1 one does not, 2 one could not be checked.
@@ -84,10 +86,13 @@ def _checked(path: Path, args: argparse.Namespace) -> int:
         check = Check(
             notebook, project.root, _processes(project, Path(outputs)), options, tell=_Told()
         )
-        lines = forecast_lines(check.forecast, notebook.cells)
-        sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
+        lines = [f"{path}: {line}" for line in forecast_lines(check.forecast, notebook.cells)]
         if args.forecast:
+            if args.json:
+                lines = [json.dumps(check.result().forecast_as_json(), ensure_ascii=True)]
+            _print(sys.stdout, lines or [f"{path}: {NONE_FORESEEN}"])
             return FAILS if check.forecast else PASSES
+        _print(sys.stderr, lines)
         _unless_allowed(notebook, allowed)
         result = asyncio.run(_until_ended(check))
     if args.json:
@@ -98,6 +103,10 @@ def _checked(path: Path, args: argparse.Namespace) -> int:
     if result.interrupted:
         return UNCHECKED
     return PASSES if (result.clean if args.strict else result.passes) else FAILS
+
+
+def _print(out: TextIO, lines: Sequence[str]) -> None:
+    out.write("".join(f"{visible(line)}\n" for line in lines))
 
 
 def _unless_allowed(notebook: Notebook, allowed: set[str]) -> None:

@@ -160,7 +160,8 @@ def _where_they_part(was: str, now: str, tolerance: float) -> tuple[str, str]:
     if max(map(len, lines)) > SHOWN:
         for tokens in zip(*map(_TOKEN.finditer, lines), strict=False):
             starts = [token.start() for token in tokens]
-            if not _alike(*(_without_passing(token[0]) for token in tokens), tolerance):
+            before, after = (_without_passing(token[0]) for token in tokens)
+            if not _alike(before, after, tolerance):
                 break
             starts = [token.end() for token in tokens]
     first, second = (

@@ -113,8 +113,10 @@ def _sentences(result: Result) -> list[str]:
     if order.never:
         said.append(f"Never run by hand: {', '.join(c.name for c in order.never[:LISTED])}.")
     if order.gone and (order.late or result.hidden):
-        runs = "1 run" if order.gone == 1 else f"{order.gone} runs"
-        said.append(f"{runs} in between are of cells that were run again, changed or deleted.")
+        one = order.gone == 1
+        runs = "1 run in between is" if one else f"{order.gone} runs in between are"
+        cells = "a cell that was" if one else "cells that were"
+        said.append(f"{runs} of {cells} run again, changed or deleted.")
     if result.written is None:
         said.append("Which files changed could not be told: there are too many.")
     elif result.written:

@@ -95,24 +95,27 @@ class Result:
             }
             for row in self.rows
         ]
-        return {
-            "notebook": str(self.notebook.path),
+        return self.forecast_as_json() | {
             "passes": self.passes,
             "clean": self.clean,
             "interrupted": self.interrupted,
             "seconds": round(self.seconds, 3),
             "failure": failure,
             "cells": cells,
-            "forecast": [
-                {"cell": each.cell.number, "name": each.name, "said": each.said}
-                for each in self.forecast
-            ],
             "hidden": {each.name: each.origin for each in self.hidden},
             "out_of_order": [cell.number for cell, _ in self.order.late],
             "never_run": [cell.number for cell in self.order.never],
             "written": None if self.written is None else list(self.written),
             "notes": list(self.notes),
         }
+
+    def forecast_as_json(self) -> dict[str, Any]:
+        """What there is to say where nothing was run."""
+        told = [
+            {"cell": each.cell.number, "name": each.name, "said": each.said}
+            for each in self.forecast
+        ]
+        return {"notebook": str(self.notebook.path), "forecast": told}
 
 
 def why(failure: Failure) -> str:

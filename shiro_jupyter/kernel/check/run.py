@@ -39,6 +39,7 @@ STARTUP = 120  # seconds for the kernel to be ready
 TICK = 0.5  # seconds between two words of progress
 NAMES = "__import__('json').dumps([n for n in get_ipython().user_ns if n[0] != '_'])"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_RULE = re.compile(r"\A\s*-{20,}\s*\n")  # above IPython's tracebacks, as wide as no place of ours
 
 # `input`: it asks for input. `unrecorded`: a %shiro cell without a recorded answer.
 Kind = Literal["error", "input", "unrecorded", "timeout", "died"]
@@ -287,7 +288,7 @@ def _failure(
     if NO_RECORD in said:
         return Failure(cell, "unrecorded", name, said)
     traceback = _COLOURS.sub("", "\n".join(map(str, reply.get("traceback") or ())))
-    return Failure(cell, "error", name, said, traceback)
+    return Failure(cell, "error", name, said, _RULE.sub("", traceback).strip("\n"))
 
 
 def _death(client: NotebookClient) -> str:

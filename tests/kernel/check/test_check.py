@@ -191,6 +191,8 @@ def test_the_first_failure_is_told_as_what_it_is(
     assert "y" not in [each.name for each in found.hidden if kind == "error" and len(sources) > 3]
     if len(sources) == 4:
         assert "----> 2     return missing_name" in text
+        assert found.failure.traceback.startswith("NameError  ")
+        assert not found.failure.traceback.endswith("\n")
         assert [(each.cell.number, each.name) for each in found.forecast] == [(3, "missing_name")]
 
 

@@ -33,7 +33,7 @@ def test_the_exit_code_tells_whether_all_re_run(
     out, err = capsys.readouterr()
     assert out.startswith("clean.ipynb re-runs: 2 cells in ")
     assert "broken.ipynb does not re-run: cell 1 fails: NameError: name 'x' is not defined" in out
-    assert "Forecast: cell 1 fails: name 'x' is not defined, which cell 2 below defines." in err
+    assert f"{broken}: Forecast: cell 1 fails: name 'x' is not defined, which cell 2 below " in err
 
 
 @pytest.mark.kernel
@@ -48,10 +48,17 @@ def test_strict_fails_on_outputs_that_differ(
 def test_the_forecast_alone_runs_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path / "a.ipynb", f"open({str(tmp_path / 'ran')!r}, 'w')", "print(x)")
-    assert main(["check", "--forecast", str(path)]) == FAILS
-    assert "cell 2 fails: name 'x' is not defined, which no cell defines" in capsys.readouterr().err
-    assert main(["check", "--forecast", str(write(tmp_path / "b.ipynb", "x = 1"))]) == PASSES
+    sources = f"open({str(tmp_path / 'ran')!r}, 'w')", "print(x)", "y"
+    path, clean = write(tmp_path / "a.ipynb", *sources), write(tmp_path / "b.ipynb", "x = 1")
+    assert main(["check", "--forecast", str(path), str(clean)]) == FAILS
+    assert capsys.readouterr() == (
+        f"{path}: Forecast: cell 2 fails: name 'x' is not defined, which no cell defines.\n"
+        f"{path}: After that, it lacks y.\n"
+        f"{clean}: no name is foreseen to be missing.\n",
+        "",
+    )
+    assert main(["check", "--forecast", "--json", str(clean)]) == PASSES
+    assert json.loads(capsys.readouterr().out) == {"notebook": str(clean), "forecast": []}
     assert not (tmp_path / "ran").exists()
 
 

@@ -26,6 +26,12 @@ def test_counts_tell_the_order_that_cells_ran_in() -> None:
     assert found.gone == 5  # 3, 4, 6, 7 and 8
 
 
+def test_cells_that_a_turn_ran_have_the_number_of_the_cell_that_asked() -> None:
+    counts = ((1, 6), (2, 7), (3, 7), (4, 7), (5, 8))
+    found = order([CodeCell(number, "x", count=count) for number, count in counts])
+    assert (found.late, found.gone) == ((), 0)
+
+
 def test_a_command_may_be_asked_from_anywhere() -> None:
     check, cell = CodeCell(1, "%shiro /check", count=9), CodeCell(2, "x = 1", count=8)
     assert order([check, cell, CodeCell(3, "%%shiro /check\n")]) == Order()
