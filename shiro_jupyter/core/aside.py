@@ -17,6 +17,7 @@ TOO_LONG = (
     "The conversation is too long for the model to be asked about it beside its turn; ask when the "
     "turn has ended."
 )
+NO_WORDS = "The model gave no answer in words; ask again in other words."
 INSTRUCTION = """\
 While the agent is at work, the person asks about that work. What it is doing now, as data:
 
@@ -39,7 +40,8 @@ async def answer(
 ) -> str:
     """The model's answer, which no turn has in it; the client stays open.
 
-    Raises `EndpointError`, `LimitReached`, and `UsageError` where it is not to be asked.
+    Raises `EndpointError`, `LimitReached`, and `UsageError` where it is not to be asked or says
+    nothing.
     """
     instruction = INSTRUCTION.format(doing=doing, question=question)
     room = tokens_for(client.profile) - estimate(ABOUT + instruction)
@@ -49,4 +51,6 @@ async def answer(
         raise UsageError(TOO_LONG) from None
     prompt = ABOUT.format(conversation=conversation, instruction=instruction)
     reply = await lone.reply(client, redacted(prompt), clock, lambda event: None, allow)
-    return reply.text.strip()
+    if not (said := reply.text.strip()):  # it called a tool, or only thought
+        raise UsageError(NO_WORDS)
+    return said

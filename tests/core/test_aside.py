@@ -22,10 +22,12 @@ ITEMS: tuple[Item, ...] = (
 )
 
 
-def asked(items: tuple[Item, ...], doing: str, window: int = 0) -> tuple[str, str]:
+def asked(
+    items: tuple[Item, ...], doing: str, window: int = 0, reply: str = "  About half.\n"
+) -> tuple[str, str]:
     """The answer, and the text of the one request."""
     sent: list[Request] = []
-    model = ScriptedModel([Step(text="  About half.\n")], profile=Profile("m", window=window))
+    model = ScriptedModel([Step(text=reply)], profile=Profile("m", window=window))
 
     async def allow(request: Request, profile: Profile) -> None:
         sent.append(request)
@@ -57,3 +59,9 @@ def test_a_long_conversation_is_shortened_to_the_window() -> None:
 def test_one_that_fits_in_no_way_is_refused_in_its_own_words() -> None:
     with pytest.raises(UsageError, match="beside its turn"):
         asked(ITEMS, "printing " * 8_000, window=8_000)
+
+
+@pytest.mark.parametrize("reply", ["", " \n"])
+def test_an_answer_without_words_is_told_as_one(reply: str) -> None:
+    with pytest.raises(UsageError, match="no answer in words; ask again"):
+        asked(ITEMS, "nothing", reply=reply)
