@@ -27,6 +27,8 @@ UNFOLDED = 20  # turns of a table
 BAR = 30  # characters of a whole bar
 PRINTED = 30_000  # characters of a payload
 NOTHING = "No model was called in this session yet."
+# The ledger of a day does not have what ran on this machine.
+NO_PRICE = "nothing but what ran on this machine, which has no price"
 # Opaque to people, and to be seen as they are.
 _AS_IT_IS = frozenset({"encrypted_content", "id", "call_id", "tool_call_id"})
 
@@ -89,8 +91,9 @@ def _cell(cost: Cost) -> str:
     return " + ".join([*known, *unknown]) or ("local" if cost.local else "")
 
 
-def said_cost(cost: Cost) -> str:
-    """`$0.0123`; what is not known is said so, and never shown as nothing."""
+def said_cost(cost: Cost, none: str = "nothing yet") -> str:
+    """`$0.0123`, or `none` without a call; what is not known is said so, and never shown as
+    nothing."""
     if cost.unknown and (cost.priced or cost.dollars):
         calls = "1 call is" if cost.unknown == 1 else f"{cost.unknown} calls are"
         return f"about {dollars(cost.dollars)}, since {calls} of unknown cost"
@@ -98,7 +101,7 @@ def said_cost(cost: Cost) -> str:
         return dollars(cost.dollars)
     if cost.unknown:
         return "unknown"
-    return "no price, it ran on this machine" if cost.local else "nothing yet"
+    return "no price, it ran on this machine" if cost.local else none
 
 
 def _totals(usage: Usage, spent: Cost, today: Cost) -> list[Block]:
@@ -107,7 +110,7 @@ def _totals(usage: Usage, spent: Cost, today: Cost) -> list[Block]:
     tokens = f"{usage.input:,} tokens in{share}, {usage.output:,} out{thought}"
     return [
         Line(f"This session: {tokens} · {said_cost(spent)}"),
-        Line(f"Today, in all kernels: {said_cost(today)}"),
+        Line(f"Today, in all kernels: {said_cost(today, NO_PRICE)}"),
     ]
 
 

@@ -96,6 +96,13 @@ def test_totals_and_caps() -> None:
     ]
 
 
+def test_a_day_of_local_calls_alone_is_not_told_as_one_without_calls() -> None:
+    lines = plain(_totals(Usage(2900, 0, 85, 0), Cost(local=4), Cost())).splitlines()
+    assert lines[1] == (
+        "Today, in all kernels: nothing but what ran on this machine, which has no price"
+    )
+
+
 # -- a payload -------------------------------------------------------------------------------
 
 
