@@ -19,6 +19,7 @@ from ..core.tools.job_status import job_line
 from ..views.queue import back_lines
 from . import compat
 from .command_line import FLAGS
+from .command_names import name_of
 from .report import models_text, status_text
 from .said import Said
 from .services import Services
@@ -54,7 +55,7 @@ def command(
     """Registers a function as the command of its name; its docstring's first line is its help."""
 
     def register(function: Callable[[Services, str], Outcome]) -> Callable[..., Outcome]:
-        name = function.__name__.rstrip("_").replace("_", "-")
+        name = name_of(function.__name__)
         text = (function.__doc__ or "").partition("\n")[0]
 
         def run(services: Services, rest: str) -> Outcome:

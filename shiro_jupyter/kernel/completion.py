@@ -1,13 +1,13 @@
 """What Tab completes in our magics: flags and their values, slash commands, kinds, and `@`.
 
 Imported at the first Tab in one of them. Before the first prompt there is no host, and importing it
-would be felt: commands, models and sessions come with it, flags and `@` at once.
+would be felt: models and sessions come with it; flags, commands and `@` are there at once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from ..core.memory.index import KINDS
 from ..core.workspace.picker import SHOWN, beside, query, written
 from ..core.workspace.project import find_project
 from .command_line import FLAGS
+from .command_names import arguments_by_command
 from .compat import inputs
 
 CELL = "cell:"
@@ -34,10 +35,6 @@ _MAGIC_WORDS = {
 
 class Offers(Protocol):
     """What there is to choose from once there is a host; at once, and without the network."""
-
-    def commands(self) -> Mapping[str, str]:
-        """The arguments of each, as /help shows them."""
-        ...
 
     def models(self) -> Sequence[str]: ...
 
@@ -100,8 +97,7 @@ class Completion:
         return tuple(dict.fromkeys(_WORDS.findall(shape)))
 
     def _command(self, typed: str) -> Found:
-        offers = self._offers()
-        known = offers.commands() if offers else {}
+        known = arguments_by_command()
         word, blank, after = _first(typed)
         if not blank:
             return word, _beginning(word, [f"/{name}" for name in known])

@@ -1,9 +1,9 @@
-"""What there is to choose from while a prompt is typed: commands, models, sessions, and `@`."""
+"""What there is to choose from while a prompt is typed: models, sessions, and `@`."""
 
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..core.errors import SettingsError
 from ..core.sessions import catalogue
@@ -13,7 +13,6 @@ from ..core.workspace.listing import files_in
 from ..core.workspace.picker import SHOWN, Candidates, Paths, beside
 from ..core.workspace.threads import in_thread
 from . import compat
-from .commands import COMMANDS
 from .completion import pointed
 from .services import Services
 
@@ -26,9 +25,6 @@ class ServicesOffers:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._paths = Paths(self._listed, services.clock)
-
-    def commands(self) -> Mapping[str, str]:
-        return {each.name: each.arguments for each in COMMANDS.values()}
 
     def models(self) -> Sequence[str]:
         """Those that the person named and those that an endpoint listed before."""

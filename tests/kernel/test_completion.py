@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,16 +16,6 @@ from tests.support.terminals import ipython
 
 
 class Offers:
-    def commands(self) -> Mapping[str, str]:
-        return {
-            "mode": "[ask|accept-edits|plan|yolo]",
-            "model": "[NAME]",
-            "resume": "[ID]",
-            "queue": "[edit N TEXT|remove N|now N]",
-            "fix": "[WORDS]",
-            "check": "[--in-place] [--live] [PATH]",
-        }
-
     def models(self) -> Sequence[str]:
         return ("big-one", "small-one")
 
@@ -57,8 +47,8 @@ def completed(before: str, *, host: bool = True) -> tuple[str, list[str]] | None
         ("%shiro -m small-one --pl", ("--pl", ["--plan"])),
         ("%shiro -r 01", ("01", ["01a", "01b"])),
         ("%shiro --base-url ", ("", [])),
-        ("%shiro /mo", ("/mo", ["/mode", "/model"])),
-        ("%shiro --plan /mo", ("/mo", ["/mode", "/model"])),
+        ("%shiro /mo", ("/mo", ["/model", "/mode"])),
+        ("%shiro --plan /mo", ("/mo", ["/model", "/mode"])),
         ("%shiro /mode a", ("a", ["ask", "accept-edits"])),
         ("%shiro /model ", ("", ["big-one", "small-one"])),
         ("%shiro /resume ", ("", ["01a", "01b"])),
@@ -97,7 +87,7 @@ def test_what_is_completed_behind_what(before: str, found: tuple[str, list[str]]
     assert completed(before) == found
 
 
-def test_before_the_first_prompt_there_are_flags_and_what_is_pointed_at(
+def test_before_the_first_prompt_there_are_flags_commands_and_what_is_pointed_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "notes.txt").touch()
@@ -105,7 +95,8 @@ def test_before_the_first_prompt_there_are_flags_and_what_is_pointed_at(
     assert completed("%shiro --t", host=False) == ("--t", ["--think"])
     assert completed("%shiro @no", host=False) == ("@no", ["@notes.txt"])
     assert completed("%shiro @df", host=False) == ("@df", ["@df"])
-    assert completed("%shiro /mo", host=False) == ("/mo", [])
+    assert completed("%shiro /mo", host=False) == ("/mo", ["/model", "/mode"])
+    assert completed("%shiro /mode y", host=False) == ("y", ["yolo"])
     assert completed("%shiro -m ", host=False) == ("", [])
 
 
@@ -148,6 +139,7 @@ HOST = "get_ipython()._shiro_extension._host is None"
 @pytest.mark.kernel
 def test_tab_in_a_kernel_before_and_after_the_first_prompt(kernel: Kernel) -> None:
     assert tab(kernel, "%shiro --thi") == ["%shiro --think"]
+    assert tab(kernel, "%shiro /con") == ["%shiro /connect", "%shiro /context"]
     assert tab(kernel, "%shiro look at @sr") == ["%shiro look at @src/"]
     assert kernel.value(f"{HOST}, 'pydantic' in __import__('sys').modules") == "(True, False)"
     assert "Hello." in kernel.run("%shiro hi", stdin=str).stdout
