@@ -25,7 +25,7 @@ from .describe import (
 from .details import COLUMNS, Details, line_of
 from .frames import SLOW_ROWS, TABLE_ERRORS, Frame, Lazy, is_frame, is_lazy
 from .parts import copy_of, parsed, part_of
-from .privacy import Look, Privacy, View
+from .privacy import Look, Privacy, View, columns_of
 
 # Characters of a listing, of one of its lines, and of one variable inspected.
 LISTING_LIMIT = 8_000
@@ -72,6 +72,24 @@ class Namespace:
     def tells(self, name: str) -> bool:
         """Whether the model may know of a variable by that name, there or not."""
         return not self.privacy.private.name(name) and name not in self.privacy.hidden(self.every())
+
+    def withholds(self, expression: str) -> bool:
+        """Whether it names a variable, or a column of one, that is there and kept from the model;
+        for the person."""
+        every = self.every()
+        try:
+            named = parsed(expression)
+        except ToolFailed:
+            return False
+        if named.root not in every or named.root not in self.variables():
+            return named.root in every
+        value = every[named.root]
+        try:
+            for step in named.steps[:1]:
+                self.view(named.root).check(value, step)
+        except ToolFailed:  # as for one that is not there
+            return str(named.steps[0])[1:] in columns_of(value)
+        return False
 
     def closed(self) -> frozenset[str]:
         """Those of which no value is told."""

@@ -124,6 +124,7 @@ class References:
         """The text for the model, empty where the prompt points at nothing that is there."""
         found = references(prompt)
         texts: list[str] = []
+        private: list[str] = []
         unknown: list[str] = []
         for reference in found[:MOST]:
             try:
@@ -131,10 +132,18 @@ class References:
             except TimeoutError:
                 self.tell(f"@{reference.name} takes too long to look at: only its name goes out.")
             except (_Withheld, ModelMendable, OSError) as why:
-                self.tell(f"@{reference.name} goes out as its name alone: {why}")
+                if self._is_private(reference):
+                    private.append(f"@{reference.name}")
+                else:
+                    self.tell(f"@{reference.name} goes out as its name alone: {why}")
             else:
                 texts += said
-                unknown += [] if said else [f"@{reference.name}"]
+                missing = private if self._is_private(reference) else unknown
+                missing += [] if said else [f"@{reference.name}"]
+        if private:
+            one = "is private: the model is not told of it"
+            are = one if not private[1:] else "are private: the model is not told of them"
+            self.tell(f"{', '.join(private)} {are}; sent as words.")
         if unknown:
             one = "is no file, variable or cell" if not unknown[1:] else "are none of these here"
             what = "" if not unknown[1:] else " (a file, a variable, a cell)"
@@ -162,6 +171,9 @@ class References:
         if not re.fullmatch(rf"{_NAME}(?:\.{_NAME}|{_KEY})*", name):
             return ""
         return f"@{name}, a variable\n{namespace.inspect(name)}"
+
+    def _is_private(self, reference: Reference) -> bool:
+        return any(map(self.namespace.withholds, reference.names))
 
     # -- files -----------------------------------------------------------------------------
 

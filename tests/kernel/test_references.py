@@ -235,6 +235,31 @@ def test_what_is_kept_private_is_told_by_name_and_size_at_most(place: Place) -> 
     assert "city: str" in said and "Oslo" not in said
 
 
+def test_the_person_is_told_which_of_their_variables_are_private(place: Place) -> None:
+    place.private = Private(("salaries", "bonus*", "app"))
+    place.names |= {"salaries": {"Ann": 90_000}, "bonus": 3, "app": 1}
+    assert place.look("the mean of @salaries.") == ""
+    assert place.told == ["@salaries is private: the model is not told of it; sent as words."]
+    place.told.clear()
+    assert place.look('@salaries["Ann"] @bonus @bonuses') == ""
+    assert place.told == [
+        '@salaries["Ann"], @bonus are private: the model is not told of them; sent as words.',
+        "@bonuses is no file, variable or cell: sent as words.",  # there is none
+    ]
+    place.told.clear()
+    place.private = Private(("df.email", "app"))
+    place.names["df"] = pd.DataFrame({"email": ["a@b.c"], "price": [1]})
+    assert place.look('@df.email @df["email"] @df.mail') == ""
+    missing = place.told.pop(0)
+    assert missing.startswith("@df.mail goes out as its name alone: ") and "email" not in missing
+    assert place.told == [
+        '@df.email, @df["email"] are private: the model is not told of them; sent as words.'
+    ]
+    place.told.clear()
+    (place.root / "app").write_text("a file of that name")
+    assert "- app, a file, 19 B" in place.look("@app") and place.told == []
+
+
 def test_a_part_that_is_not_there_is_told_with_what_is(place: Place) -> None:
     place.names["df"] = pd.DataFrame({"price": [1]})
     assert place.look("@df.prize") == ""
