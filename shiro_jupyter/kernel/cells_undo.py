@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ..core.errors import ToolFailed
 from ..core.notebook.stored import joined
-from .document import Cell, LiveDocument
+from .document import Cell, LiveDocument, called
 
 TURNS = 20  # the newest, of which anything is held
 HELD = 16_000_000  # characters of deleted cells, with their outputs, that are held in all
@@ -72,6 +72,7 @@ class Moved:
     cell: str
     above: str | None
     above_now: str | None
+    source: str
 
 
 Change = Inserted | Replaced | Deleted | Moved
@@ -79,11 +80,13 @@ Change = Inserted | Replaced | Deleted | Moved
 
 @dataclass(frozen=True)
 class Undone:
-    """What became of one cell, and why it was not put back, or not as the turn found it."""
+    """What became of one cell, and why it was not put back, or not as the turn found it. `called`
+    is the cell for people."""
 
     cell: str
     state: State
     why: str = ""
+    called: str = ""
 
 
 @dataclass
@@ -108,8 +111,10 @@ class CellsUndo:
         return [turn for of, turn in self._turns if of == session]
 
     def cells(self, turn: Turn) -> list[str]:
-        """The ids of the cells that the turn changed."""
-        return list(dict.fromkeys(each.cell for each in self._turns.get(turn, ())))
+        """The cells that the turn changed, as people call them."""
+        return list(
+            {each.cell: called(_source(each)) for each in self._turns.get(turn, ())}.values()
+        )
 
     async def undo(self, turn: Turn, document: LiveDocument) -> list[Undone]:
         """Put back what the turn changed, the last change first: each cell for itself. What the
@@ -126,7 +131,10 @@ class CellsUndo:
                 cells = await document.read()
             except ToolFailed as error:  # nor would it hear of the others
                 left = [*changes, change, *left]
-                done |= {each.cell: Undone(each.cell, "failed", str(error)) for each in left}
+                done |= {
+                    each.cell: Undone(each.cell, "failed", str(error), called(_source(each)))
+                    for each in left
+                }
                 break
             try:
                 undone = await _put_back(change, cells, document)
@@ -135,10 +143,33 @@ class CellsUndo:
                 mine = [each for each in changes if each.cell == change.cell]
                 changes = [each for each in changes if each.cell != change.cell]
                 left = [*mine, change, *left]
-            done[change.cell] = replace(undone, why=undone.why or (known.why if known else ""))
+            why = undone.why or (known.why if known else "")
+            done[change.cell] = replace(undone, why=why, called=_called(undone, change, cells))
         if left:
             self._turns[turn] = left
         return list(done.values())
+
+
+def _source(change: Change) -> str:
+    """Of the cell, as it is put back, or was made."""
+    match change:
+        case Replaced():
+            return change.before
+        case Deleted():
+            return joined(change.had.get("source"))
+        case _:
+            return change.source
+
+
+def _called(undone: Undone, change: Change, cells: Sequence[Cell]) -> str:
+    """The cell by its place among those, or where it goes back to."""
+    ids = [each.id for each in cells]
+    if change.cell in ids:
+        at = ids.index(change.cell)
+        return called(cells[at].source if undone.state == "kept" else _source(change), at + 1)
+    if undone.state == "restored" and isinstance(change, Deleted) and change.above in ids:
+        return called(_source(change), ids.index(str(change.above)) + 2)
+    return called(_source(change))
 
 
 async def _put_back(change: Change, cells: Sequence[Cell], document: LiveDocument) -> Undone:

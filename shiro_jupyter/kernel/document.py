@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ..core.errors import ToolFailed
-from ..core.tools.base import bounded
+from ..core.tools.base import bounded, printable
 from .pages import ASK_SECONDS
 
 T = TypeVar("T")
@@ -24,6 +24,7 @@ Output = dict[str, Any]  # as in a notebook file, bounded
 # seconds it may take. Answers its value; raises `ToolFailed`.
 Ask = Callable[[str, dict[str, Any], float], Awaitable[object]]
 
+FIRST_LINE = 40  # characters of a cell, in what it is called
 WATCH_SECONDS = 0.5  # between two looks at whether a run can still end
 HELD = (
     "The notebook's kernel is held by a %shiro cell until this turn has ended, so that no other "
@@ -98,6 +99,16 @@ class _Done:
 @dataclass(frozen=True)
 class _Changed:
     changed: str  # the source that stands there instead of the expected one
+
+
+def called(source: str, number: int | None = None) -> str:
+    """A cell for people, to whom no page shows its id: its place in the notebook, where that is
+    known, and the first line it has."""
+    first = next(filter(None, map(str.strip, source.splitlines())), "")
+    line = printable(first if len(first) <= FIRST_LINE else f"{first[:FIRST_LINE]}…")
+    if number is None:
+        return f"cell `{line}`" if line else "an empty cell"
+    return f"cell {number} (`{line}`)" if line else f"cell {number}"
 
 
 class LiveDocument:

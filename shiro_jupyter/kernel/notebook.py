@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from ..core.errors import BrokenNotebook, EditRefused, ToolFailed
 from ..core.notebook.document import Cell, NotebookText
+from ..core.notebook.select import selected
 from ..core.tools.base import ToolContext, bounded, printable
 from ..core.tools.changes import BYTES
 from ..core.workspace.paths import open_regular, resolve, shown
 from ..core.workspace.threads import in_thread
+from ..views.wording import listed
 from . import document as live
 
+NUMBERS = 12  # of cells, in a line
 NO_NOTEBOOK = "This kernel has no notebook of its own: name one by its path."
 NO_PAGE = "no page of JupyterLab with the shiro_jupyter extension has it open"
 UNKNOWN = "whether the page shows it, unsaved, cannot be told"
@@ -86,6 +89,7 @@ class Notebooks:
 
     def __init__(self, document: live.LiveDocument, known: Path | None) -> None:
         self.document, self._known = document, known
+        self._seen: tuple[Cell, ...] = ()  # of this kernel's notebook, as it was seen last
 
     async def find(self, given: str, context: ToolContext) -> Where:
         """Raises `ToolFailed` and `PathRefused`."""
@@ -110,9 +114,29 @@ class Notebooks:
         """All cells; live ones without `outputs` have the types of their outputs alone."""
         if where.live:
             found = await self.document.read(outputs=outputs)
-            return Reading(where, tuple(_cells(found)))
+            self._seen = tuple(_cells(found))
+            return Reading(where, self._seen)
         note = where.away if where.own else await self._open_too(where)
         return await in_thread(_stored, where, context, note)
+
+    def named(self, wanted: str) -> str:
+        """Cells of this kernel's notebook for people, as far as it was seen; else as they were
+        given."""
+        try:
+            found = selected(self._seen, wanted)
+        except ToolFailed:
+            return wanted
+        if not found:
+            return wanted
+        numbers = listed([str(each.number) for each in found], NUMBERS)
+        return for_people(found[0]) if len(found) == 1 else f"cells {numbers}"
+
+    def changed(self, cell: Cell, above: str | None, *, gone: bool = False) -> None:
+        """A cell of this kernel's notebook stands below that one by now, or is gone."""
+        left = [each for each in self._seen if ref(each) != ref(cell)]
+        if not gone:
+            left.insert(next((n for n, c in enumerate(left, 1) if ref(c) == above), 0), cell)
+        self._seen = tuple(replace(each, number=n) for n, each in enumerate(left, 1))
 
     async def _open_too(self, where: Where) -> str:
         try:
@@ -142,6 +166,10 @@ class Notebooks:
 def ref(cell: Cell) -> str:
     """What a cell is named by: its id, or in older files its number."""
     return cell.id or str(cell.number)
+
+
+def for_people(cell: Cell) -> str:
+    return live.called(cell.source, cell.number)
 
 
 def located(told: str, known: Path) -> Path | None:

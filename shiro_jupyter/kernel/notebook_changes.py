@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -166,6 +166,7 @@ class Editor:
     async def _in_page(self, change: Change, context: ToolContext) -> str:
         document, edit, cell = self.notebooks.document, change.edit, change.cell
         turn, mark = (context.session.id, context.session.turn), _mark(context)
+        above = [None, *change.ids][cell.number - 1] if cell else None  # where it stood
         done = ""
         if edit.action == "insert":
             name = await document.insert(
@@ -176,26 +177,30 @@ class Editor:
                 metadata={"shiro": mark},
             )
             self.undo.note(turn, Inserted(name, edit.source))
+            made = Cell(0, name, edit.type, edit.source, (), None, {})
+            self.notebooks.changed(made, change.after)
             done = f"Inserted {edit.type} cell {name} {change.place}; it is not run."
         elif edit.action == "replace":
             assert cell
             name, before = ref(cell), cell.source
             await document.replace(name, edit.source, was=before, mark=mark)
             self.undo.note(turn, Replaced(name, before, edit.source, cell.metadata.get("shiro")))
+            self.notebooks.changed(replace(cell, source=edit.source), above)
             done = f"Replaced cell {name}: {change.diff.sizes}; its outputs are of before."
         elif edit.action == "delete":
             assert cell
             name, ids = ref(cell), change.ids
             had = await document.delete(name, was=cell.source)
-            above, below = [None, *ids][cell.number - 1], [*ids, None][cell.number]
+            below = [*ids, None][cell.number]
             self.undo.note(turn, Deleted(name, had, above, below))
+            self.notebooks.changed(cell, None, gone=True)
             return f"Deleted cell {name} of {change.where.told}, in the open notebook."
         else:
             assert cell
             name = ref(cell)
             await document.move(name, after=change.after)
-            above = [None, *change.ids][cell.number - 1]
-            self.undo.note(turn, Moved(name, above, change.after))
+            self.undo.note(turn, Moved(name, above, change.after, cell.source))
+            self.notebooks.changed(cell, change.after)
             return f"Moved cell {name} of {change.where.told} {change.place}."
         change.where.note_read(name, edit.source, context)
         return f"{done} {change.where.told} is open and not saved yet."

@@ -73,13 +73,15 @@ async def _undone(
     placed = await services.undo.cells.undo((session.id, turn), services.document)
     services.undo.passed(session, turn)
     services.after.kept.forget((session.id, turn))
-    files_and_cells = [*_of_files(services.project, done), *_of_cells(placed)]
-    lines = [*files_and_cells, *_of_names(bound)]
+    in_files = _of_files(services.project, done)
+    lines = [*in_files, *_of_cells((each.called, each) for each in placed), *_of_names(bound)]
     if lines:
         told = f"The person has undone turn {turn}, as far as it was still as the turn left it:"
         known = services.seen().tells
         names_told = _of_names(each for each in bound if known(each.name))
-        session.append(Note("\n".join([told, *files_and_cells, *names_told]), session.turn))
+        cells_told = _of_cells((f"cell {each.cell}", each) for each in placed)  # by their ids
+        note = "\n".join([told, *in_files, *cells_told, *names_told])
+        session.append(Note(note, session.turn))
         services.conversation.flush()
     beyond = _beyond(lasting(session, turn, tools))
     if beyond:
@@ -101,8 +103,8 @@ def _of_files(project: Project, done: Iterable[files.Undone]) -> list[str]:
     return lines
 
 
-def _of_cells(done: Iterable[cells.Undone]) -> list[str]:
-    return [f"  cell {printable(e.cell)}: {_state(e.state, e.why)}" for e in done]
+def _of_cells(done: Iterable[tuple[str, cells.Undone]]) -> list[str]:
+    return [f"  {printable(called)}: {_state(e.state, e.why)}" for called, e in done]
 
 
 def _of_names(done: Iterable[names.Undone]) -> list[str]:
@@ -142,7 +144,7 @@ def _outlook(
     """What an undo of that turn would come to now."""
     lines = _of_files(services.project, services.undo.files(session.id).files(turn))
     if placed := services.undo.cells.cells((session.id, turn)):
-        lines.append(f"  in the open notebook: cells {', '.join(map(printable, placed))}")
+        lines.append(f"  in the open notebook: {', '.join(map(printable, placed))}")
     if bound := services.undo.names.names((session.id, turn)):
         lines.append(f"  in the kernel: {', '.join(bound)}")
     if beyond := _beyond(lasting(session, turn, tools)):

@@ -59,8 +59,9 @@ class Turn:
 
     async def move(self, name: str, after: str | None) -> None:
         above = [None, *self.page.ids][self.page.ids.index(name)]
+        source = self.page.cell(name)["source"]
         await self.document.move(name, after=after)
-        self.undo.note(TURN, Moved(name, above, after))
+        self.undo.note(TURN, Moved(name, above, after, source))
 
 
 def undone(
@@ -98,6 +99,13 @@ def test_a_notebook_is_as_it_was_whatever_a_turn_did_to_it() -> None:
     states = {each.cell: each.state for each in done}
     assert states.pop("new-1") == "removed"
     assert states == dict.fromkeys("abc", "restored")
+    called = {each.cell: each.called for each in done}
+    assert called == {
+        "a": "cell 2 (`a = 1`)",
+        "b": "cell 4 (`# B`)",
+        "c": "cell 4 (`c = 3`)",
+        "new-1": "cell 2 (`new = 1`)",
+    }
     assert not turn.undo.turns("session")
 
 
@@ -135,7 +143,7 @@ def test_of_a_cell_that_was_changed_since_nothing_before_that_is_put_back() -> N
 
     page = a_page()
     (done,), _ = undone(page, twice, lambda page: page.cell("a").update(source="mine"))
-    assert done == Undone("a", "kept", SINCE)
+    assert done == Undone("a", "kept", SINCE, "cell 1 (`mine`)")
     assert page.cell("a")["source"] == "mine"
 
 
@@ -185,7 +193,7 @@ def test_what_the_page_refuses_now_keeps_its_order_for_the_next_time() -> None:
     assert states == {"c": ("restored", ""), "new-1": ("failed", "The person types.")}
     page.fails.clear()
     (again,) = asyncio.run(turn.undo.undo(TURN, turn.document))
-    assert again == Undone("new-1", "removed")
+    assert again == Undone("new-1", "removed", called="cell 2 (`x = 1`)")
     assert page.ids == ["a", "b", "c"]
 
 
@@ -210,4 +218,4 @@ def test_the_newest_turns_are_held() -> None:
         undo.note(("s", turn), Inserted("a", "x"))
     assert min(undo.turns("s")) == 3 and len(undo.turns("s")) == cells_undo.TURNS
     assert undo.turns("other") == []
-    assert undo.cells(("s", 3)) == ["a"] and undo.cells(("s", 1)) == []
+    assert undo.cells(("s", 3)) == ["cell `x`"] and undo.cells(("s", 1)) == []

@@ -106,6 +106,9 @@ class Desk:
     def read(self, cells: str, **more: Any) -> str:
         return self("read", cells=cells, **more).text
 
+    def summary(self, name: str, **arguments: Any) -> str:
+        return self.tools[name].summary(self.tools[name].parse(json.dumps(arguments)))
+
     def edit(self, action: str, **arguments: Any) -> str:
         return self("edit", action=action, **arguments).text
 
@@ -163,7 +166,17 @@ def test_cells_are_changed_in_the_page_and_nothing_on_disk(desk: Desk) -> None:
     assert desk.page.cell("a")["source"] == "a = 10"
     assert "metadata" not in desk.page.cell("b")
     assert desk.own.read_bytes() == before
-    assert desk.undo.cells((desk.bench.session.id, 3)) == [new, "a", "b"]
+    assert desk.undo.cells((desk.bench.session.id, 3)) == [
+        *("cell `new = 1`", "cell `a = 1`", "cell `b = 2`")
+    ]
+    desk.read("h")
+    desk.edit("delete", cell="h")
+    summaries = [desk.summary("run", cells=new), desk.summary("run", cells=f"b, {new}, a")]
+    assert summaries == ["cell 3 (`new = 1`)", "cells 1, 2, 3"]
+    assert desk.summary("edit", action="replace", cell="a") == "replace cell 2 (`a = 10`)"
+    assert desk.summary("edit", action="insert") == "insert code cell"
+    assert desk.summary("edit", action="delete", cell="gone") == "delete gone"
+    assert desk.summary("read", cells="b", path="other.ipynb") == "other.ipynb b"
 
 
 @pytest.mark.parametrize(
@@ -274,7 +287,7 @@ def test_what_the_page_did_is_noted_though_the_call_was_interrupted(desk: Desk) 
         return await running
 
     assert asyncio.run(run()).text.startswith("Inserted code cell")
-    assert desk.undo.cells((desk.bench.session.id, 3)) == [desk.page.ids[-1]]
+    assert desk.undo.cells((desk.bench.session.id, 3)) == ["cell `x`"]
 
 
 # -- without a page -----------------------------------------------------------------------------
@@ -369,13 +382,16 @@ def test_what_is_to_be_approved_is_shown_as_a_difference(desk: Desk) -> None:
     call = {"action": "replace", "cell": "a", "source": "a = 2"}
     subject = desk.bench.judged(desk.tools["edit"], **call)
     assert (subject.access, subject.texts) == ("write", ("own.ipynb",))
-    assert subject.title == "Replace code cell a of own.ipynb?"
+    assert subject.title == "Replace code cell 2 (`a = 1`) of own.ipynb?"
     assert "-a = 1\n+a = 2" in subject.preview
     assert Gate(mode="accept-edits").decide(subject, ()).verdict == "allow"
     assert Gate(mode="plan").decide(subject, ()).verdict == "deny"
     assert Gate().decide(subject, ()).verdict == "ask"
     moved = desk.bench.judged(desk.tools["edit"], action="move", cell="a", before="h")
-    assert moved.title == "Move code cell a of own.ipynb at the top?"
+    assert moved.title == "Move code cell 2 (`a = 1`) of own.ipynb at the top?"
+    assert desk.bench.judged(desk.tools["edit"], action="move", cell="a", after="b").title == (
+        "Move code cell 2 (`a = 1`) of own.ipynb after cell 3 (`b = 2`)?"
+    )
     assert moved.digest != subject.digest
 
 
@@ -393,7 +409,8 @@ def test_a_run_is_asked_about_by_its_code(desk: Desk) -> None:
     assert (subject.access, subject.texts) == ("kernel", ("a = 1", "b = 2"))
     assert subject.title == "Run these 2 cells of the notebook?"
     assert "a = 1" in subject.preview and "# Load" not in subject.preview
-    assert desk.bench.judged(desk.tools["run"], cells="a").title == "Run cell a of the notebook?"
+    one = desk.bench.judged(desk.tools["run"], cells="a")
+    assert one.title == "Run cell 2 (`a = 1`) of the notebook?"
 
 
 def asked(desk: Desk, gate: Gate, *meanwhile: Callable[[], object], **call: Any) -> str:
@@ -421,7 +438,7 @@ def test_what_changed_while_the_question_stood_is_asked_again(desk: Desk) -> Non
     asked(desk, Gate(), lambda: desk.page.cells.append(code("z", "last")), **end)
     assert "It has changed since you allowed it" in desk.bench.questions[-1].title
     assert desk.bench.questions[-1].title.startswith(
-        "Insert a code cell into own.ipynb, after cell z"
+        "Insert a code cell into own.ipynb, after cell 5 (`last`)?"
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from shiro_jupyter.core.sessions.session import Session
 from shiro_jupyter.core.sessions.undo import Writing
-from shiro_jupyter.core.transcript import User
+from shiro_jupyter.core.transcript import Note, User
 from shiro_jupyter.core.workspace.folders import Folders
 from shiro_jupyter.core.workspace.project import Project
 from shiro_jupyter.kernel import undo_commands
@@ -88,11 +88,13 @@ def test_cells_go_back_beside_files_and_those_the_person_changed_are_named(desk:
             at, Replaced(name, f"was {name}", desk.page.cell(name)["source"], None)
         )
     desk.page.cell("b")["source"] = "mine"
-    assert "  in the open notebook: cells a, b" in asyncio.run(desk.said("list"))
+    assert "  in the open notebook: cell `was a`, cell `was b`" in asyncio.run(desk.said("list"))
     said = asyncio.run(desk.said()).splitlines()
     assert said[0] == "Turn 1 (“prompt 1”) undone:"
-    assert "  cell a: restored" in said
-    assert f"  cell b: left as it is; {SINCE}" in said
+    assert "  cell 1 (`was a`): restored" in said
+    assert f"  cell 2 (`mine`): left as it is; {SINCE}" in said
+    note = desk.session.items[-1]
+    assert isinstance(note, Note) and "\n  cell a: restored" in note.text  # for the model
     assert [cell["source"] for cell in desk.page.cells] == ["was a", "mine"]
     assert asyncio.run(desk.said()) == NOTHING
 
@@ -102,10 +104,10 @@ def test_cells_wait_for_a_page_and_nothing_else_does(desk: Desk) -> None:
     desk.undo.cells.note((desk.session.id, 1), Replaced("a", "was a", "a = 1", None))
     desk.page.there = False
     said = asyncio.run(desk.said())
-    assert f"  {path.name}: removed" in said and "  cell a: not restored; No page." in said
+    assert f"  {path.name}: removed" in said and "  cell `was a`: not restored; No page." in said
     assert said.endswith(f"\n{AGAIN}")
     desk.page.there = True
-    assert "  cell a: restored" in asyncio.run(desk.said())
+    assert "  cell 1 (`was a`): restored" in asyncio.run(desk.said())
 
 
 def test_once_more_is_offered_where_it_would_try_once_more(desk: Desk) -> None:

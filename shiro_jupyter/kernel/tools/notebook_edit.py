@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.policy.subjects import Subject
-from ...core.tools.base import INPUT_LIMIT, ToolContext, ToolResult, bounded, printable
+from ...core.tools.base import INPUT_LIMIT, ToolContext, ToolResult, bounded
 from ..document import CellType
-from ..notebook import Where, ref
+from ..notebook import Where, for_people
 from ..notebook_changes import Action, Change, Edit, Editor
 from .notebook_tool import NotebookParameters, NotebookTool
 
@@ -41,7 +41,8 @@ class NotebookEdit(NotebookTool[NotebookEditParameters, Change]):
         self._editor = editor
 
     def summary(self, parameters: NotebookEditParameters) -> str:
-        cell = parameters.cell or f"{parameters.type} cell"
+        cell = self.notebooks.named(parameters.cell) if not parameters.path else parameters.cell
+        cell = cell or f"{parameters.type} cell"
         return " ".join(filter(None, (parameters.path, parameters.action, cell)))
 
     async def look(
@@ -67,14 +68,15 @@ class NotebookEdit(NotebookTool[NotebookEditParameters, Change]):
 
 def _title(change: Change) -> str:
     told, action = change.where.told, change.edit.action
+    place = f"after {for_people(change.above)}" if change.above else "at the top"
     if action == "insert" and change.where.own and not change.where.live:
         return "Offer this code as the next cell?"
     if action == "insert":
-        return f"Insert a {change.edit.type} cell into {told}, {change.place}?"
+        return f"Insert a {change.edit.type} cell into {told}, {place}?"
     assert change.cell
-    named = f"{change.cell.type} cell {printable(ref(change.cell))}"
+    named = f"{change.cell.type} {for_people(change.cell)}"
     if action == "move":
-        return f"Move {named} of {told} {change.place}?"
+        return f"Move {named} of {told} {place}?"
     return f"{action.title()} {named} of {told}?"
 
 

@@ -32,7 +32,9 @@ class NotebookRead(NotebookTool[NotebookReadParameters, Where]):
     parameters = NotebookReadParameters
 
     def summary(self, parameters: NotebookReadParameters) -> str:
-        return " ".join(filter(None, (parameters.path, parameters.cells))) or "outline"
+        if parameters.path:
+            return f"{parameters.path} {parameters.cells}".rstrip()
+        return self.notebooks.named(parameters.cells) if parameters.cells.strip() else "outline"
 
     async def look(
         self, where: Where, parameters: NotebookReadParameters, context: ToolContext

@@ -15,10 +15,10 @@ from ...core.notebook.document import Cell
 from ...core.notebook.select import selected
 from ...core.notebook.shown import cells_text, outputs_text
 from ...core.policy.subjects import Subject
-from ...core.tools.base import INPUT_LIMIT, Parameters, ToolContext, ToolResult, bounded, printable
+from ...core.tools.base import INPUT_LIMIT, Parameters, ToolContext, ToolResult, bounded
 from ...core.workspace.threads import in_thread
 from ..namespace import Namespace
-from ..notebook import Notebooks, Where, ref
+from ..notebook import Notebooks, Where, for_people, ref
 from ..outputs import Outputs
 from ..run_code import CodeResult
 from .notebook_tool import NotebookTool
@@ -91,7 +91,7 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
         self._live, self._namespace = live, namespace
 
     def summary(self, parameters: NotebookRunParameters) -> str:
-        return parameters.cells
+        return self.notebooks.named(parameters.cells)
 
     async def look(
         self, where: Where, parameters: NotebookRunParameters, context: ToolContext
@@ -111,13 +111,13 @@ class NotebookRun(NotebookTool[NotebookRunParameters, list[Cell]]):
         return cells
 
     def judged(self, found: list[Cell], parameters: NotebookRunParameters) -> Subject:
-        one = f"cell {printable(ref(found[0]))}"
+        what = for_people(found[0]) if len(found) == 1 else f"these {len(found)} cells"
         return Subject(
             self.name,
             self.access,
             tuple(each.source for each in found),
             preview=cells_text(found, outputs=False),
-            title=f"Run {one if len(found) == 1 else f'these {len(found)} cells'} of the notebook?",
+            title=f"Run {what} of the notebook?",
             grant="everything",
             grant_label="all cells of the notebook, whatever they hold",
         )
