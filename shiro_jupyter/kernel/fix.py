@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import traceback
-import types
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..core.errors import ToolFailed
-from .describe import class_name
 from .namespace import Namespace
+from .tracebacks import places, traceback_text
 
 # Characters, and how many variables.
 TRACEBACK_LIMIT, CELL_LIMIT, NAME_LIMIT, NAMES = 4_000, 4_000, 600, 20
@@ -28,7 +25,7 @@ def prompt_of_error(
     An error's words quote values: where something is private, only its class and place are told.
     """
     private = namespace.privacy.private
-    traced = _places(error) if private.any else traceback_text(error)
+    traced = places(error) if private.any else traceback_text(error)
     parts = [words or ASK, f"Error:\n{private.scrubbed(_cut(traced, TRACEBACK_LIMIT))}"]
     if source:
         parts.append(f"The cell:\n{private.scrubbed(_cut(source, CELL_LIMIT))}")
@@ -43,23 +40,6 @@ def _said(namespace: Namespace, name: str) -> str:
         return namespace.inspect(name)
     except ToolFailed as error:
         return str(error)
-
-
-def traceback_text(error: BaseException) -> str:
-    """The traceback without IPython's own frames at its head."""
-    return "".join(traceback.format_exception(type(error), error, _first(error))).strip()
-
-
-def _places(error: BaseException) -> str:
-    """The lines that it rose through and its class, without its words and its causes."""
-    return "".join([*traceback.format_tb(_first(error)), class_name(type(error))])
-
-
-def _first(error: BaseException) -> types.TracebackType | None:
-    frame = error.__traceback__
-    while frame and "IPython" in Path(frame.tb_frame.f_code.co_filename).parts:
-        frame = frame.tb_next
-    return frame
 
 
 def names_in(source: str, namespace: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,8 @@ from .main_thread import Job, MainThread
 from .names_undo import Touched
 from .owner import CURRENT
 from .pictures import Pictures
-from .run_code import CodeResult, replaced, run_on_main, run_on_main_sync
+from .put_back import replaced
+from .run_code import CodeResult, run_on_main, run_on_main_sync
 
 BATCH = 16_000  # characters of what code prints that are looked through for secrets at a time
 

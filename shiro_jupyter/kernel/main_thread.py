@@ -28,10 +28,10 @@ from typing import Any, TypeVar, cast
 
 from ..core.errors import ToolFailed
 from . import compat, hold
+from .contexts import carry
 
 T = TypeVar("T")
 Interrupted = Callable[[object], concurrent.futures.Future[bool]]
-_UNSET: Any = object()
 # Seconds that running code has to handle one interrupt before another stop is passed on to it.
 GRACE = 0.5
 
@@ -308,7 +308,7 @@ class MainThread:
             self._job_ended(server)
         _resolve(job, value, error)
         if ours:
-            _carry(context)
+            carry(context)
 
     # -- interrupts ------------------------------------------------------------------------
 
@@ -370,11 +370,11 @@ class MainThread:
 
 
 async def _value(make: Callable[[], Awaitable[T]]) -> T:
-    """A KeyboardInterrupt that left a task would end the kernel's event loop."""
+    """A KeyboardInterrupt or SystemExit that left a task would end the kernel's event loop."""
     try:
         return await make()
-    except KeyboardInterrupt as error:
-        raise JobInterrupted("The person interrupted it.") from error
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise _harmless(error) from error
 
 
 def _now() -> concurrent.futures.Future[None]:
@@ -383,18 +383,17 @@ def _now() -> concurrent.futures.Future[None]:
     return ended
 
 
+def _harmless(error: BaseException) -> Exception:
+    """What ends the job alone, and neither the agent's loop nor its turn."""
+    if isinstance(error, Exception):
+        return error
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+        return JobInterrupted("The person interrupted it.")
+    return ToolFailed(f"It raised {type(error).__name__} and was not run to its end.")
+
+
 def _resolve(job: Job, value: Any, error: BaseException | None) -> None:
-    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError | SystemExit):
-        # These would end the agent's loop, where only the job was meant.
-        error = JobInterrupted("The person interrupted it.")
     if error is not None:
-        job.future.set_exception(error)
+        job.future.set_exception(_harmless(error))
     else:
         job.future.set_result(value)
-
-
-def _carry(context: contextvars.Context) -> None:
-    """Take over what a task changed in its copy of our context."""
-    for variable, value in context.items():
-        if variable.get(_UNSET) is not value:
-            variable.set(value)

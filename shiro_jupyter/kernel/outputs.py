@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from typing import Any, cast
 
 from . import compat
-from .run_code import replaced
+from .put_back import replaced
 
 Output = dict[str, Any]
 

@@ -18,8 +18,11 @@ from typing import Any, Literal, Protocol
 from ..core.tools.base import bounded
 from ..core.workspace.output import Filter, Unfiltered
 from . import compat
+from .contexts import carry
 from .hold import held, released, without_handler
+from .put_back import kept_underscores, replaced
 from .tee import Tee
+from .tracebacks import traceback_text, words
 
 # Characters of each value, display and traceback that the model reads, and how many of them.
 VALUE_LIMIT = 4_000
@@ -141,9 +144,7 @@ def run_on_main_sync(
             context = contextvars.copy_context()
             with compat.loop_inside() as loop:
                 _finish(loop, loop.create_task(job.execute(), context=context))
-            for variable, value in context.items():
-                if variable.get(_UNSET) is not value:
-                    variable.set(value)
+            carry(context)
         else:
             job.step_through()
     return job.outcome()
@@ -155,9 +156,6 @@ def _finish(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
     except KeyboardInterrupt:  # it came while the code was awaiting
         task.cancel()
         loop.run_until_complete(task)
-
-
-_UNSET: Any = object()
 
 
 class _Job:
@@ -178,6 +176,7 @@ class _Job:
         self._shown: list[Shown] = []
         self._unshown, self._traceback = 0, ""
         self._result: Any = None
+        self._error: BaseException | None = None  # that the shell has let by
         self._interrupted = False
         self._transformed, self._broken = code, None
 
@@ -196,7 +195,7 @@ class _Job:
     def _transform(self) -> tuple[str, Any]:
         try:
             return self._shell.transform_cell(self._code), None
-        except Exception:  # whatever a transformer raises is shown by `run_cell_async`
+        except (Exception, SystemExit):  # a transformer's; `run_cell_async` shows it
             return self._code, sys.exc_info()
 
     # -- running -------------------------------------------------------------------------
@@ -226,16 +225,26 @@ class _Job:
         all output in the history."""
         with released():
             try:
-                self._result = await self._shell.run_cell_async(
-                    self._code,
-                    store_history=False,
-                    transformed_cell=self._transformed,
-                    preprocessing_exc_tuple=self._broken,
-                )
-            finally:
-                self._shell.events.trigger("post_execute")  # flushes figures
-                if self._result is not None:
-                    self._shell.events.trigger("post_run_cell", self._result)
+                await self._execute()
+            except (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit):
+                raise
+            except BaseException as error:  # SystemExit ends the event loop of whoever lets it by
+                self._error = error
+                self._shell.showtraceback()
+
+    async def _execute(self) -> None:
+        try:
+            self._result = await self._shell.run_cell_async(
+                self._code,
+                store_history=False,
+                transformed_cell=self._transformed,
+                preprocessing_exc_tuple=self._broken,
+            )
+        finally:
+            self._tee.put_in()
+            self._shell.events.trigger("post_execute")  # flushes figures
+            if self._result is not None:
+                self._shell.events.trigger("post_run_cell", self._result)
 
     def outcome(self) -> CodeResult:
         while True:
@@ -246,8 +255,8 @@ class _Job:
                 self._interrupted = True
 
     def _outcome(self) -> CodeResult:
-        error = None
-        if self._result is not None:
+        error = self._error
+        if error is None and self._result is not None:
             error = self._result.error_before_exec or self._result.error_in_exec
         interrupted = self._interrupted or isinstance(
             error, KeyboardInterrupt | asyncio.CancelledError
@@ -277,7 +286,7 @@ class _Job:
             stack.enter_context(compat.kept_error_state(shell))
             # Where the cell's own value goes; the shell sets it to None after each run.
             stack.callback(setattr, hook, "exec_result", hook.exec_result)
-            stack.enter_context(_kept_underscores(shell))
+            stack.enter_context(kept_underscores(shell))
             stack.enter_context(self._tee.installed())
             publish, traceback = shell.display_pub.publish, compat.TRACEBACK_HOOK
             for target, name, replacement in (
@@ -338,8 +347,17 @@ class _Job:
 
     def _trimmed(self, show: Callable[..., None]) -> Callable[..., None]:
         def shown(*args: Any, **kwargs: Any) -> None:
-            without_handler(sys.exception())
-            show(*args, **kwargs)
+            error = sys.exception()
+            without_handler(error)
+            self._tee.put_in()
+            try:
+                show(*args, **kwargs)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # of code of theirs that words the error
+                assert error is not None
+                lines = traceback_text(error).split("\n")
+                getattr(self._shell, compat.TRACEBACK_HOOK)(type(error), error, lines)
 
         return shown
 
@@ -348,7 +366,7 @@ class _Job:
             text = _ANSI.sub("", "\n".join(map(str, lines)))
             self._traceback = bounded(text, TRACEBACK_LIMIT)
             with self._tee.unkept():
-                show(kind, value, lines)
+                show(kind, words(value), lines)
 
         return shown
 
@@ -368,33 +386,3 @@ def _described(kind: Literal["value", "display"], data: Any) -> Shown:
         plain = next((str(data[mime]) for mime in _WORDS if mime in data), plain)
     images = tuple(mime for mime in data if mime.startswith("image/"))
     return Shown(kind, bounded(_ANSI.sub("", plain), VALUE_LIMIT), images)
-
-
-@contextmanager
-def replaced(target: Any, name: str, replacement: Any) -> Iterator[None]:
-    """An attribute of one object, put back as it was, unless somebody has changed it since."""
-    before = vars(target).get(name, _UNSET)
-    setattr(target, name, replacement)
-    try:
-        yield
-    finally:
-        if vars(target).get(name) is replacement:
-            if before is _UNSET:
-                delattr(target, name)
-            else:
-                setattr(target, name, before)
-
-
-@contextmanager
-def _kept_underscores(shell: Any) -> Iterator[None]:
-    """Code may use `_` as a throw-away name; the person's last results stay theirs."""
-    namespace = shell.user_ns
-    before = {name: namespace.get(name, _UNSET) for name in ("_", "__", "___")}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is _UNSET:
-                namespace.pop(name, None)
-            else:
-                namespace[name] = value

@@ -122,23 +122,30 @@ class Tee:
         self._flusher: threading.Thread | None = None
         self._context = contextvars.copy_context()
         self._under: dict[Channel, Any] = {}
+        self._streams: dict[Channel, TeeStream] = {}
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Put back at the end, unless the code has put a stream of its own there."""
-        streams = {name: TeeStream(self, name, _real(getattr(sys, name))) for name in CHANNELS}
+        """Put back at the end, whatever the code has put there: the person, and the view of the
+        turn, go on printing where they printed."""
         before = {name: getattr(sys, name) for name in CHANNELS}
-        self._under = {name: stream.under for name, stream in streams.items()}
-        for name, stream in streams.items():
+        self._streams = {name: TeeStream(self, name, _real(before[name])) for name in CHANNELS}
+        self._under = {name: stream.under for name, stream in self._streams.items()}
+        for name, stream in self._streams.items():
             setattr(sys, name, stream)
         try:
             yield
         finally:
             with held():
-                for name, stream in streams.items():
-                    if getattr(sys, name) is stream:
-                        setattr(sys, name, before[name])
+                for name in CHANNELS:
+                    setattr(sys, name, before[name])
                 self._close()
+
+    def put_in(self) -> None:
+        """Where the code has left None in the place of a stream, which the shell writes to."""
+        for name, stream in self._streams.items():
+            if getattr(sys, name) is None:
+                setattr(sys, name, stream)
 
     @contextmanager
     def unkept(self) -> Iterator[None]:
@@ -287,11 +294,18 @@ class TeeStream(io.TextIOBase):
         return getattr(self.under, name)
 
 
+class _Nowhere(io.TextIOBase):
+    """In the place of a stream that the person has set to None."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
 def _real(stream: Any) -> Any:
     """The stream under those of earlier pieces of code that were left in place."""
     while isinstance(stream, TeeStream) and not stream._tee._open:
         stream = stream.under
-    return stream
+    return _Nowhere() if stream is None else stream
 
 
 def _joined(pieces: list[tuple[Channel, str]]) -> Iterator[tuple[Channel, str]]:

@@ -78,10 +78,28 @@ def test_what_a_job_raises_is_raised_where_it_was_asked_for(rig: Rig, awaiting: 
         with pytest.raises(ZeroDivisionError):
             await rig.main.run(lambda: 1 / 0)
         with pytest.raises(JobInterrupted):
-            await rig.main.run(lambda: (_ for _ in ()).throw(SystemExit(1)))
+            await rig.main.run(lambda: (_ for _ in ()).throw(KeyboardInterrupt))
         return "went on"
 
     assert rig.serve(turn, awaiting=awaiting) == "went on"
+
+
+@forms
+def test_an_exit_fails_the_job_alone(rig: Rig, awaiting: bool) -> None:
+    def leave() -> None:
+        raise SystemExit
+
+    async def awaited() -> None:
+        leave()
+
+    async def turn() -> str:
+        with pytest.raises(ToolFailed, match="It raised SystemExit and was not run to its end"):
+            await rig.main.run(leave)
+        with pytest.raises(ToolFailed, match="It raised SystemExit"):
+            await rig.main.run(leave, awaited=awaited)
+        return await rig.main.run(lambda: "served on")
+
+    assert rig.serve(turn, awaiting=awaiting) == "served on"
 
 
 @forms

@@ -149,6 +149,47 @@ def test_every_kind_of_failure_is_told(kernel: Kernel, code: str, error: str) ->
     assert kernel.value("result.ok") == "False"
 
 
+WORDLESS = "class Bad(Exception):\n    def __str__(self):\n        {}\nraise Bad('x')"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("words", "raised"),
+    [("raise SystemExit", "SystemExit"), ("exit()", "SystemExit"), ("raise OSError", "OSError")],
+)
+def test_an_error_whose_words_raise_is_a_failed_call(
+    kernel: Kernel, form: str, words: str, raised: str
+) -> None:
+    outputs = live(kernel, WORDLESS.format(words), form)
+    (error,) = outputs.of("error")
+    assert (error["ename"], error["evalue"]) == ("Bad", f"<its __str__ raised {raised}>")
+    assert "raise Bad('x')" in told(kernel)
+    assert kernel.value("result.ok, result.interrupted") == "(False, False)"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_exit_in_a_hook_behind_the_code_is_a_failed_call(kernel: Kernel, form: str) -> None:
+    code = (
+        "events = get_ipython().events\n"
+        "def leave():\n    events.unregister('post_execute', leave)\n"
+        "    raise SystemExit('bye')\nevents.register('post_execute', leave)"
+    )
+    assert live(kernel, code, form).of("error")[0]["evalue"] == "bye"
+    assert told(kernel).endswith("SystemExit: bye")
+    assert kernel.value("result.ok") == "False"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_code_that_takes_the_streams_away_is_told_and_cells_print_on(
+    kernel: Kernel, form: str
+) -> None:
+    outputs = live(kernel, "import sys\nprint(1)\nsys.stdout = sys.stderr = None\n1/0", form)
+    assert [each["ename"] for each in outputs.of("error")] == ["ZeroDivisionError"]
+    assert told(kernel).startswith("1\n") and "ZeroDivisionError: division" in told(kernel)
+    outputs = kernel.run("import sys\nprint('out')\nprint('err', file=sys.stderr)")
+    assert (outputs.stdout, outputs.stream("stderr")) == ("out\n", "err\n")
+
+
 def test_a_value_that_cannot_be_shown_does_not_fail_the_cell(kernel: Kernel) -> None:
     code = "class Broken:\n    def __repr__(self):\n        raise OSError('no repr')\nBroken()"
     outputs = live(kernel, code)

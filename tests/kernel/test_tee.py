@@ -172,12 +172,28 @@ def test_a_stream_that_the_code_stored_lives_on(patched: Callable[[], Streams]) 
     assert not streams[0].closed
 
 
-def test_a_stream_that_the_code_put_in_place_stays(patched: Callable[[], Streams]) -> None:
-    patched()
-    own = io.StringIO()
+@pytest.mark.parametrize("put", [io.StringIO(), None])
+def test_whatever_the_code_put_in_place_the_streams_are_back(
+    patched: Callable[[], Streams], put: io.StringIO | None
+) -> None:
+    streams = patched()
     with Tee(lambda text: None).installed():
-        sys.stdout = own
-    assert sys.stdout is own
+        sys.stdout, sys.stderr = put, put  # type: ignore[assignment]
+    assert (sys.stdout, sys.stderr) == streams
+
+
+def test_a_stream_that_is_none_before_is_none_after_and_what_is_printed_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    tee = Tee(lambda text: None)
+    with tee.installed():
+        say("to nowhere\n")
+        sys.stdout.flush()
+    after = sys.stdout
+    monkeypatch.undo()
+    assert after is None
+    assert tee.kept["stdout"].text() == "to nowhere\n"
 
 
 def test_a_left_over_stand_in_is_not_wrapped_again(patched: Callable[[], Streams]) -> None:
