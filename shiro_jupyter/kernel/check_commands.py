@@ -18,11 +18,12 @@ from .check.check import Check, Options
 from .check.effects import effects
 from .check.own import own_notebook
 from .check.report import asked, forecast_lines, report
-from .check.run import CHECKING, WITHIN, Progress
+from .check.run import WITHIN, Progress
 from .commands import Work, command
 from .main_thread import JobInterrupted
 from .owner import Publisher
 from .said import Said, text_of
+from .saved_answers import CHECKING
 from .services import Services
 from .typed import typed
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Coroutine, Generator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ..core.errors import SettingsError, ShiroError, TurnFailed, UsageError
@@ -35,6 +36,7 @@ from .panel import Panel
 from .reply import Reply
 from .rerun import Answers, Cell, Recorded, Runs, cell_of, is_live
 from .said import say
+from .saved_answers import CHECKING, SavedAnswers
 from .services import Services
 
 WITHIN = "A turn is running this code: %shiro cannot be asked from within it."
@@ -80,7 +82,8 @@ class Host:
         )
         services = self.services
         answers = Answers(services.folders.data / "answers", services.project, services.redactor)
-        self.runs = Runs(answers, time.time)
+        checking = services.environ.get(CHECKING)
+        self.runs = Runs(answers, time.time, SavedAnswers(Path(checking)) if checking else None)
         self.services.failure = compat.failure(getattr(shell, "last_execution_result", None))
         shell.events.register("post_run_cell", self._cell_ended)
         self.services.pages.start()  # at last: not where an interrupt came between
@@ -211,8 +214,7 @@ class Host:
         live = is_live(self.services.environ, line.live)
         found = None if live or not prompt else self.runs.recorded(key, cell, person=person)
         if found and (not person or (yield from self._choice(found, cell)) == "show"):
-            note = f"(recorded {found.when}; --live asks the model again)"
-            show_recorded(self.shell, line, loaded.settings.view, found.answer, note)
+            show_recorded(self.shell, line, loaded.settings.view, found.answer, found.note)
             return Reply(prompt, found.answer)
         view, ticks = view_for(self.shell, line, loaded.settings.view, self.services.pages)
         owner = Owner(

@@ -13,7 +13,8 @@ The rule:
   one of the project where the notebook has none of its own; without any the run stops with a
   sentence. The model is called only when told: `--live`, or `SHIRO_LIVE=1`, which also spare the
   question to a person.
-- **In a check** (`SHIRO_LIVE=never`) the model is not called, whatever a cell asks for.
+- **In a check** (`SHIRO_LIVE=never`) the model is not called, whatever a cell asks for: without a
+  recorded answer the cell is passed over, and its reply holds what the notebook shows.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..core.errors import StorageError, UsageError
 from ..core.policy.secrets import redact
 from ..core.workspace.files import locked, write_atomic
 from ..core.workspace.project import Project
+from .saved_answers import SavedAnswers
 
 SAME_RUN = 0.5  # seconds
 KEPT = 500  # answers a project
@@ -50,7 +52,8 @@ def is_live(environ: Mapping[str, str], asked: bool) -> bool:
 
 @dataclass(frozen=True)
 class Recorded:
-    """One answer as it was given."""
+    """One answer as it was given; `at` is "" where the notebook that is checked shows it, or has
+    none."""
 
     key: str
     notebook: str
@@ -66,6 +69,13 @@ class Recorded:
             return f"{datetime.fromisoformat(self.at).astimezone():%Y-%m-%d %H:%M}"
         except (ValueError, OverflowError):
             return self.at  # damaged
+
+    @property
+    def note(self) -> str:
+        """What is said below it."""
+        if not self.at:
+            return "(not recorded here: passed over)"
+        return f"(recorded {self.when}; --live asks the model again)"
 
 
 @dataclass
@@ -136,31 +146,37 @@ class Cell:
 
 @dataclass
 class Runs:
-    """What to do for each `%shiro` cell, and the choice that holds for the run it belongs to."""
+    """What to do for each `%shiro` cell, and the choice that holds for the run it belongs to.
+    `saved` is there in a check."""
 
     answers: Answers
     clock: Callable[[], float]
+    saved: SavedAnswers | None = None
     _choice: Choice | None = None
     _chosen_at: float = 0.0
     _ended_at: float = float("-inf")
     _places: dict[str, int] = field(default_factory=dict)
     _request: str = ""
+    _turn: int = 0  # of those that the request asked for, from 0
 
     def key(self, asked: str, cell: Cell) -> str:
         """What identifies this prompt, with its place among equal ones of the request."""
         if cell.request != self._request or not cell.request:
-            self._request, self._places = cell.request, {}
+            self._request, self._places, self._turn = cell.request, {}, -1
+        self._turn += 1
         place = self._places[asked] = self._places.get(asked, -1) + 1
         return hashlib.sha256(f"{place}\0{asked}".encode(errors="replace")).hexdigest()[:32]
 
     def recorded(self, key: str, cell: Cell, *, person: bool) -> Recorded | None:
         """The answer that may be shown instead of asking the model.
 
-        Raises `UsageError` where nobody is there and nothing is recorded.
+        Raises `UsageError` where nobody is there and nothing is recorded, unless in a check.
         """
         if person:
             return self.answers.find(key, cell.cell) if cell.cell else None
         found = self.answers.find(key)
+        if found is None and self.saved:
+            return Recorded(key, "", "", "", self.saved.take(self._turn), "")
         if found is None:
             raise UsageError(NO_RECORD)
         return found

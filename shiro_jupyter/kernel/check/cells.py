@@ -37,6 +37,16 @@ class CodeCell:
     def name(self) -> str:
         return f"cell {self.number}"
 
+    @property
+    def answers(self) -> list[str]:
+        """What the turns of a `%shiro` cell show in it, where a page of ours drew them."""
+        texts = list[str]()
+        for output in self.outputs:
+            match output:
+                case {"metadata": {"shiro": _}, "data": {"text/plain": text}}:
+                    texts.append(joined(text))
+        return texts
+
 
 @dataclass(frozen=True)
 class Notebook:

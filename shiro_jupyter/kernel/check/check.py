@@ -14,14 +14,15 @@ from ...core.errors import UsageError
 from ...core.tools.base import sized
 from ...core.workspace.processes import Processes
 from ...core.workspace.threads import begun, in_thread
+from ..saved_answers import CHECKING
 from . import scratch
 from .cells import CodeCell, Notebook
 from .compare import TOLERANCE, compared
 from .forecast import Missing, forecast
 from .hidden import Hidden, Live, hidden, names_bound, order
 from .known import NAMES
-from .result import Result, Row, difference_of
-from .run import CHECKING, WITHIN, Fresh, Progress, Run
+from .result import PASSED_OVER, Result, Row, difference_of
+from .run import WITHIN, Fresh, Progress, Run
 from .startup import startup_cells
 
 IN_COPY = "in a copy of the project, which is gone"
@@ -128,6 +129,8 @@ class Check:
                 continue
             if self._run.failure and self._run.failure.cell is cell:
                 return Row(cell, each.seconds)
+            if each.passed_over:
+                return Row(cell, each.seconds, PASSED_OVER)
             found = compared(cell.outputs, each.outputs, self.options.tolerance)
             return Row(cell, each.seconds, difference_of(cell, found))
         return Row(cell)

@@ -68,7 +68,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--yes", action="store_true", help="allow all of these")
     add("--in-place", action="store_true", help="in the notebook's folder: what is written stays")
     add("--live", action="store_true", help="%%shiro cells ask the model again")
-    add("--strict", action="store_true", help="fail on outputs that differ or cells out of order")
+    add(
+        "--strict",
+        action="store_true",
+        help="fail on what differs, ran out of order or was passed over",
+    )
     long = f"for a cell ({TIMEOUT:g}); 0: as long as it takes"
     add("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=long)
     add("--tolerance", type=float, default=Options.tolerance, help="for numbers, relative (1e-9)")

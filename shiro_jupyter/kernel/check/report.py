@@ -107,6 +107,11 @@ def _sentences(result: Result) -> list[str]:
         if row.difference
     ]
     said += [
+        f"{row.cell.name} is a %shiro cell: its answer is not recorded here, so it was passed "
+        "over; --live asks the model."
+        for row in result.passed_over[:LISTED]
+    ]
+    said += [
         f"{cell.name} ran as [{cell.count}], before {other.name} above it [{other.count}]."
         for cell, other in order.late[:LISTED]
     ]

@@ -14,6 +14,7 @@ from .run import Failure, package_of
 
 TRACEBACK = 4_000  # characters
 OF_MODEL = Difference("same", "an answer, not compared")
+PASSED_OVER = Difference("same", "passed over")
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,15 @@ class Result:
         return tuple(r for r in self.rows if r.difference and r.difference.how == "differs")
 
     @property
+    def passed_over(self) -> tuple[Row, ...]:
+        """Cells with a `%shiro` whose answer is not recorded on this machine."""
+        return tuple(row for row in self.rows if row.difference is PASSED_OVER)
+
+    @property
     def clean(self) -> bool:
         """Whether it passes, shows what is saved, and nothing hides in the live kernel."""
-        return self.passes and not (self.differs or self.hidden or self.order.late)
+        found = self.differs, self.passed_over, self.hidden, self.order.late
+        return self.passes and not any(found)
 
     @property
     def verdict(self) -> str:
@@ -70,6 +77,7 @@ class Result:
             return f"{said}."
         found = (
             (len(self.differs), "the outputs of {} differ", "cell"),
+            (len(self.passed_over), "{} had no recorded answer", "%shiro cell"),
             (len(self.hidden), "only the live kernel has {}", "name"),
             (len(self.order.late), "{} ran out of order", "cell"),
         )
@@ -102,6 +110,7 @@ class Result:
             "seconds": round(self.seconds, 3),
             "failure": failure,
             "cells": cells,
+            "passed_over": [row.cell.number for row in self.passed_over],
             "hidden": {each.name: each.origin for each in self.hidden},
             "out_of_order": [cell.number for cell, _ in self.order.late],
             "never_run": [cell.number for cell in self.order.never],
@@ -123,8 +132,6 @@ def why(failure: Failure) -> str:
     match failure.kind:
         case "input":
             return "asks for input, which nobody gives in a fresh run: set the value in a cell."
-        case "unrecorded":
-            return "is a %shiro cell without a recorded answer: run it by hand once."
         case "timeout":
             return f"was {failure.said} and was ended: allow it more, or do less at once."
         case "died":

@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -24,14 +25,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...core.errors import UsageError
 from ...core.workspace.processes import Processes
 from ...core.workspace.threads import in_thread, settled
-from ..rerun import NEVER, NO_RECORD
+from ..rerun import NEVER
+from ..saved_answers import CHECKING, SavedAnswers
 from .cells import FAILS, SKIPPED, CodeCell, Notebook
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
-CHECKING = "SHIRO_CHECKING"  # set in a fresh kernel, which checks nothing itself
 WITHIN = "A check runs this code: no other one begins within it."
 NOT_STARTED = "The kernel died as it started, twice: see what {} says in a terminal."
 OUTPUT_KEPT = 2_000_000  # characters of a cell's outputs, of which the rest is dropped
@@ -41,8 +42,8 @@ NAMES = "__import__('json').dumps([n for n in get_ipython().user_ns if n[0] != '
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _RULE = re.compile(r"\A\s*-{20,}\s*\n")  # above IPython's tracebacks, as wide as no place of ours
 
-# `input`: it asks for input. `unrecorded`: a %shiro cell without a recorded answer.
-Kind = Literal["error", "input", "unrecorded", "timeout", "died"]
+# `input`: it asks for input.
+Kind = Literal["error", "input", "timeout", "died"]
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Ran:
-    """A cell that was run, in seconds, with its outputs as a notebook file has them."""
+    """A cell that was run, in seconds, with its outputs as a notebook file has them.
+    `passed_over`: it is a `%shiro` cell, whose answer is not recorded."""
 
     cell: CodeCell
     seconds: float
     outputs: tuple[Mapping[str, Any], ...]
+    passed_over: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,21 @@ class Fresh:
     async def run(self, notebook: Notebook, run: Run, tell: Callable[[Progress], None]) -> None:
         """Fills `run` as it goes; a caller who is cancelled has what had come by then. Raises
         `UsageError` where no kernel can be started."""
+        with tempfile.TemporaryDirectory(
+            prefix="shiro-check-", ignore_cleanup_errors=True
+        ) as folder:
+            await self._run(notebook, run, tell, SavedAnswers(Path(folder, "answers")))
+
+    async def _run(
+        self,
+        notebook: Notebook,
+        run: Run,
+        tell: Callable[[Progress], None],
+        saved: SavedAnswers,
+    ) -> None:
         environment, mark = self.processes.marked_environment()
         environment["JPY_SESSION_NAME"] = str(notebook.path)
-        environment[CHECKING] = "1"
+        environment[CHECKING] = str(saved.path)
         environment["SHIRO_LIVE"] = "1" if self.live else NEVER
         manager = await in_thread(self._manager, notebook, run)
         client, replies = await in_thread(_client, _nodes(notebook.cells), manager)
@@ -114,7 +129,7 @@ class Fresh:
                 client, replies = await in_thread(_client, _nodes(notebook.cells), manager)
                 if not await self._starts(client, manager, environment):
                     raise UsageError(NOT_STARTED.format(self.python_of(manager)))
-            await self._cells(client, replies, notebook, run, tell)
+            await self._cells(client, replies, notebook, run, tell, saved)
             if run.failure is None or run.failure.kind not in ("died", "timeout"):
                 run.names = await _names(client)
         finally:
@@ -174,6 +189,7 @@ class Fresh:
         notebook: Notebook,
         run: Run,
         tell: Callable[[Progress], None],
+        saved: SavedAnswers,
     ) -> None:
         for at, cell in enumerate(notebook.cells):
             if not cell.source.strip() or SKIPPED in cell.tags:
@@ -183,9 +199,11 @@ class Fresh:
             def said(ran: bool, cell: CodeCell = cell, at: int = at, t: float = started) -> None:
                 tell(Progress(cell, at + 1, len(notebook.cells), time.monotonic() - t, ran))
 
+            await in_thread(saved.hand, cell.answers)
             ended = await self._cell(client, at, lambda said=said: said(False))  # type: ignore[misc]
             outputs = tuple(client.nb.cells[at].outputs)
-            run.ran.append(Ran(cell, time.monotonic() - started, outputs))
+            passed_over = await in_thread(saved.passed_over)
+            run.ran.append(Ran(cell, time.monotonic() - started, outputs, passed_over))
             said(True)
             run.failure = _failure(cell, ended, replies.get(at, {}), self.timeout, client)
             if run.failure:
@@ -285,8 +303,6 @@ def _failure(
     name, said = str(reply.get("ename", "")), str(reply.get("evalue", ""))
     if name == "StdinNotImplementedError":
         return Failure(cell, "input", name, said)
-    if NO_RECORD in said:
-        return Failure(cell, "unrecorded", name, said)
     traceback = _COLOURS.sub("", "\n".join(map(str, reply.get("traceback") or ())))
     return Failure(cell, "error", name, said, _RULE.sub("", traceback).strip("\n"))
 

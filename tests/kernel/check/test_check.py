@@ -119,6 +119,40 @@ def test_a_notebook_that_runs_is_told_by_cell_with_all_there_is_to_know(tmp_path
     assert "<table>" in bundle(report(found))["text/html"]
 
 
+def test_a_cell_whose_answer_is_not_recorded_here_is_passed_over(tmp_path: Path) -> None:
+    def turn(text: str) -> dict[str, Any]:
+        return {
+            "output_type": "display_data",
+            "data": {"text/plain": [text]},
+            "metadata": {"shiro": {"ended": True}},
+        }
+
+    path = write(
+        tmp_path / "project" / "a.ipynb",
+        "%load_ext shiro_jupyter",
+        cell("%shiro --live never answered?", printed("So it is."), count=2),
+        cell(
+            "r = %shiro why?\ns = %shiro known?\nt = %shiro how?", turn("a"), turn("b"), turn("c")
+        ),
+        "assert (str(r), str(s), str(t)) == ('a', 'recorded', 'c')",
+        cell("%%time\nempty = get_ipython().run_line_magic('shiro', 'who?')", count=5),
+        "assert empty.answer == '' and empty.outcome == 'answered'",
+    )
+    record(path, "known?", "recorded")
+    found = checked(path)
+    assert found.passes, text_of(found)
+    assert not found.clean
+    assert [row.cell.number for row in found.passed_over] == [2, 3, 5]
+    assert found.differs == ()
+    assert found.as_json()["passed_over"] == [2, 3, 5]
+    text = text_of(found)
+    assert ", but 3 %shiro cells had no recorded answer." in text
+    assert (
+        "cell 2 is a %shiro cell: its answer is not recorded here, so it was passed over; "
+        "--live asks the model." in text
+    )
+
+
 def test_a_clean_notebook_passes_in_its_folder_too(tmp_path: Path) -> None:
     path = write(
         tmp_path / "clean.ipynb",
@@ -153,11 +187,6 @@ def test_a_clean_notebook_passes_in_its_folder_too(tmp_path: Path) -> None:
             ["import no_such_package_of_ours.deep"],
             "error",
             "(install it: pip install no_such_package_of_ours)",
-        ),
-        (
-            ["%load_ext shiro_jupyter", "%shiro --live never answered?", "x"],
-            "unrecorded",
-            "cell 2 is a %shiro cell without a recorded answer",
         ),
         (
             ["import os, signal", "os.kill(os.getpid(), signal.SIGKILL)"],

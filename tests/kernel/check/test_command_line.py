@@ -45,6 +45,16 @@ def test_strict_fails_on_outputs_that_differ(
     assert "The output of cell 1 differs: saved “4”, now “3”." in capsys.readouterr().out
 
 
+@pytest.mark.kernel
+def test_a_cell_without_a_recorded_answer_fails_by_strict_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "a.ipynb", "%load_ext shiro_jupyter", "%shiro why?", "print(1)")
+    assert main(["check", str(path)]) == PASSES
+    assert "cell 2 is a %shiro cell: its answer is not recorded here" in capsys.readouterr().out
+    assert main(["check", "--strict", str(path)]) == FAILS
+
+
 def test_the_forecast_alone_runs_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
