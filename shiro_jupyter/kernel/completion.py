@@ -6,6 +6,7 @@ would be felt: models and sessions come with it; flags, commands and `@` are the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -103,7 +104,11 @@ class Completion:
             return word, _beginning(word, [f"/{name}" for name in known])
         if (at := self._at(typed))[1]:
             return at
-        return after, _beginning(after, self._values(known.get(word[1:], "")))
+        values = self._values(known.get(word[1:], ""))
+        if word == "/check":  # its path is the last word
+            after = after.rpartition(" ")[2]
+            values = (*values, *_notebooks(after))
+        return after, _beginning(after, values)
 
     def _at(self, typed: str) -> Found:
         """Whatever else a prompt says is the person's, and nothing completes it."""
@@ -144,6 +149,19 @@ def _first(text: str) -> tuple[str, str, str]:
     found = re.match(r"(\S*)(\s*)(.*)", text, re.DOTALL)
     assert found is not None
     return found[1], found[2], found[3]
+
+
+def _notebooks(typed: str) -> list[str]:
+    """Those of the one folder that is named, and folders, from the working folder."""
+    above = typed[: typed.rfind("/") + 1]
+    try:
+        with os.scandir(Path(above or ".").expanduser()) as entries:
+            found = [each for each in entries if not each.name.startswith(".")]
+        files = [each.name for each in found if each.name.endswith(".ipynb") and each.is_file()]
+        folders = [f"{each.name}/" for each in found if each.is_dir()]
+    except (OSError, RuntimeError, ValueError):
+        return []
+    return [above + name for name in (*sorted(files), *sorted(folders)) if name.isprintable()]
 
 
 def _beside(sought: str) -> list[str]:

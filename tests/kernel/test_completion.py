@@ -100,6 +100,18 @@ def test_before_the_first_prompt_there_are_flags_commands_and_what_is_pointed_at
     assert completed("%shiro -m ", host=False) == ("", [])
 
 
+def test_a_check_is_offered_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("analysis.ipynb", "an.py", "deep/report 2.ipynb", ".hidden.ipynb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    flags = ["--in-place", "--live"]
+    assert completed("%shiro /check ") == ("", [*flags, "analysis.ipynb", "deep/"])
+    assert completed("%shiro /check --live an") == ("an", ["analysis.ipynb"])
+    assert completed("%shiro /check deep/r") == ("deep/r", ["deep/report 2.ipynb"])
+    assert completed("%shiro /check nowhere/") == ("nowhere/", [])
+
+
 # -- in a kernel -------------------------------------------------------------------------------
 
 EVIL = """
