@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,11 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shiro_jupyter.views.patch import diff
-from tests.support.kernels import ROOT
+from tests.support.node import bundled
 
 pytestmark = pytest.mark.node
 
-ESBUILD = ROOT / "labextension" / "node_modules" / ".bin" / "esbuild"
 # Few letters, so that texts begin alike; some of two UTF-16 units, whose first halves are equal.
 # Long, since of a short one nothing is taken off.
 TEXTS = st.text("ab\u00e9\u20ac\U0001f600\U0001f601", max_size=6).map(lambda text: text * 5)
@@ -57,18 +55,10 @@ def _changed(draw: st.DrawFn, value: Any) -> Any:
 @pytest.fixture(scope="module")
 def apply(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apply]:
     """Applies a patch in one process of node, which answers `[after, untouched, kept]`."""
-    node = shutil.which("node")
-    assert node, "node is missing: apt-get install nodejs, then make labextension"
-    assert ESBUILD.exists(), f"{ESBUILD.relative_to(ROOT)} is missing: make labextension"
-    bundle = tmp_path_factory.mktemp("page") / "applies.mjs"
     source = Path(__file__).with_name("applies.mjs")
-    subprocess.run(
-        [ESBUILD, source, "--bundle", "--platform=node", "--format=esm", f"--outfile={bundle}"],
-        check=True,
-        capture_output=True,
-    )
+    command = bundled(source, tmp_path_factory.mktemp("page"))
     with subprocess.Popen(
-        [node, bundle], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     ) as process:
         assert process.stdin and process.stdout
         asked, answered = process.stdin, process.stdout
