@@ -4,6 +4,7 @@ import type { Addressed, Connection, State } from './connection';
 import { hostOf, show } from './mount';
 import { PromptBox } from './prompt';
 import { QueueList } from './queue';
+import { Twice } from './twice';
 import { h, onTrusted } from './view/dom';
 import type { Turn } from './view/model';
 import { TURNS_KEPT, type Turns } from './view/turns';
@@ -22,6 +23,8 @@ const NEAR = 24;
 /** Milliseconds after a key, a wheel or a press in which a scroll is the person's. */
 const MOVING = 1000;
 
+const STOPS = 'Escape again stops the turn';
+const GIVES_BACK = 'Escape again gives back what waits';
 const EARLIER = 'Earlier turns are no longer shown here.';
 const NO_NOTEBOOK = 'Open a notebook to ask about it.';
 const NOTICES: { readonly [state in State]: string } = {
@@ -47,7 +50,12 @@ export class ShiroPanel extends Widget {
   private readonly scroll = h('div', 'shiro-panel-scroll', this.list);
   private readonly words = h('p');
   private readonly load = h('button', 'jp-mod-styled jp-mod-accept', 'Load shiro');
-  private readonly prompt = new PromptBox(() => (this.stick = true));
+  private readonly prompt = new PromptBox(() => {
+    this.stick = true;
+    this.toEnd();
+  });
+  private readonly hint = h('p', 'shiro-panel-hint');
+  private readonly escape = new Twice(sentence => (this.hint.textContent = sentence));
   private readonly queue = new QueueList(
     sentence => this.prompt.say(sentence),
     () => this.prompt.focus()
@@ -61,8 +69,9 @@ export class ShiroPanel extends Widget {
     this.title.caption = 'shiro';
     this.addClass('shiro-panel');
     const notice = h('div', 'shiro-panel-notice', this.words, this.load);
-    const { queue, prompt } = this;
-    this.node.append(this.scroll, notice, queue.el, prompt.el, prompt.trouble);
+    const { queue, prompt, hint } = this;
+    hint.setAttribute('role', 'status');
+    this.node.append(this.scroll, notice, queue.el, prompt.el, hint, prompt.trouble);
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', 'shiro');
     onTrusted(this.node, 'keydown', event => this.onKey(event));
@@ -79,12 +88,17 @@ export class ShiroPanel extends Widget {
         this.stick = false;
       }
     });
-    new ResizeObserver(() => {
-      if (this.stick) {
-        this.scroll.scrollTop = this.scroll.scrollHeight;
-      }
-    }).observe(this.list);
+    const resized = new ResizeObserver(() => this.toEnd());
+    resized.observe(this.list);
+    resized.observe(this.scroll); // what waits takes room from it
     this.refresh();
+  }
+
+  /** Shows what is new, unless the person looks at what was before. */
+  private toEnd(): void {
+    if (this.stick) {
+      this.scroll.scrollTop = this.scroll.scrollHeight;
+    }
   }
 
   /** @param insert - Puts code into a new cell of the connection's notebook. */
@@ -119,6 +133,7 @@ export class ShiroPanel extends Widget {
     this.list.replaceChildren();
     this.turns = null;
     this.stick = true;
+    this.escape.forget();
   }
 
   private refresh(): void {
@@ -153,6 +168,7 @@ export class ShiroPanel extends Widget {
       }
       this.entries.set(number, entry);
       this.append(entry.el);
+      this.escape.forget(); // it was meant for the one before
     }
     this.prompt.running = this.runs;
   }
@@ -187,12 +203,19 @@ export class ShiroPanel extends Widget {
     }
   }
 
-  /** Escape ends the turn, and hands back what waits behind it. */
+  /**
+   * Escape ends the turn, and hands back what waits behind it: pressed twice, and never while words
+   * are being typed, which it may be meant for.
+   */
   private onKey(event: KeyboardEvent): void {
     const { connection } = this;
-    if (event.key === 'Escape' && !event.isComposing && connection) {
-      if (this.runs || connection.waiting.length) {
-        event.preventDefault();
+    const { key, target, isComposing, defaultPrevented, repeat } = event;
+    const typed = this.prompt.text || (target as Partial<HTMLInputElement>).value;
+    if (key !== 'Escape' || isComposing || defaultPrevented || typed || !connection) {
+      this.escape.forget();
+    } else if ((this.runs || connection.waiting.length) && !repeat) {
+      event.preventDefault();
+      if (this.escape.press(this.runs ? STOPS : GIVES_BACK)) {
         void connection.send({ do: 'abort' }).then(({ error = '' }) => this.prompt.say(error));
       }
     }

@@ -47,6 +47,10 @@ export class PromptBox {
     this.now.hidden = !yes;
   }
 
+  get text(): string {
+    return this.box.value.trim();
+  }
+
   focus(): void {
     this.box.focus();
   }

@@ -56,8 +56,8 @@ export class QueueList {
     const count = waiting.length;
     this.title.textContent =
       count === 1
-        ? '1 prompt waits. Escape stops the turn and gives it back.'
-        : `${count} prompts wait. Escape stops the turn and gives them back.`;
+        ? '1 prompt waits. Escape twice stops the turn and gives it back.'
+        : `${count} prompts wait. Escape twice stops the turn and gives them back.`;
     this.el.hidden = !count;
     if (focused && !this.el.contains(document.activeElement)) {
       this.leave();
@@ -112,7 +112,7 @@ class Row {
     this.now.title = 'Into the running turn, before its next step';
     onTrusted(this.editor, 'keydown', event => {
       if (event.key === 'Escape') {
-        event.stopPropagation(); // in the panel it stops the turn
+        event.stopPropagation(); // in the panel it would stop the turn
         this.close();
       } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
         if (event.target === this.field) {

@@ -58,6 +58,16 @@ def waiting(panel: Locator) -> Locator:
     return panel.locator(".shiro-panel-queue li")
 
 
+def hint(panel: Locator) -> Locator:
+    return panel.get_by_role("status").filter(has_text="Escape again stops the turn")
+
+
+def press_twice(panel: Locator) -> None:
+    """What stops a turn."""
+    box(panel).press("Escape")
+    box(panel).press("Escape")
+
+
 def sent_now(panel: Locator) -> Locator:
     """The marks of those that go into the turn that runs."""
     return panel.locator(".shiro-queue-row > .shiro-faint:visible")
@@ -100,23 +110,77 @@ def test_what_waits_is_edited_and_removed_by_keys(page: Page, panel: Locator) ->
     assert not page.errors
 
 
-def test_escape_hands_back_what_waits_before_what_is_being_typed(
+def test_a_second_escape_stops_the_turn_and_hands_back_what_waits(
     page: Page, panel: Locator
 ) -> None:
     turn = begin(panel)
     ask(panel, "one")
     ask(panel, "two")
     expect(waiting(panel)).to_have_count(2)
-    box(panel).fill("being typed")
-    box(panel).press("Escape")
+    press_twice(panel)
     expect(turn).to_contain_text("interrupted")
-    expect(box(panel)).to_have_value("one\n\ntwo\n\nbeing typed")
+    expect(box(panel)).to_have_value("one\n\ntwo")
     expect(waiting(panel)).to_have_count(0)
     page.screenshot("queue-handed-back")
+    box(panel).fill("")
     box(panel).press("Escape")  # nothing runs: nothing happens
+    expect(hint(panel)).to_have_count(0)
     ask(panel, "hello")
     expect(panel.locator(".shiro-panel-turn").last).to_contain_text("Good day.")
     assert not page.errors
+
+
+def test_one_escape_stops_nothing(page: Page, panel: Locator) -> None:
+    turn = begin(panel)
+    ask(panel, "one")
+    box(panel).press("Escape")
+    expect(hint(panel)).to_be_visible()
+    page.screenshot("queue-escape")
+    box(panel).press("Shift")  # whatever comes between takes the first one back
+    expect(hint(panel)).to_have_count(0)
+    box(panel).press("x")
+    press_twice(panel)  # with words in the box
+    expect(hint(panel)).to_have_count(0)
+    expect(box(panel)).to_have_value("x")
+    box(panel).press("Backspace")
+    page.dom.keyboard.down("Escape")
+    for _ in range(5):
+        page.dom.keyboard.down("Escape")  # held down, which repeats
+    page.dom.keyboard.up("Escape")
+    expect(hint(panel)).to_be_visible()
+    expect(hint(panel)).to_have_count(0)  # in a while
+    expect(waiting(panel)).to_have_count(1)
+    expect(turn.get_by_role("button", name="Stop")).to_be_visible()
+    panel.get_by_role("button", name="Remove: one").focus()
+    page.dom.keyboard.press("Escape")
+    page.dom.keyboard.press("Escape")  # wherever the focus is
+    expect(turn).to_contain_text("interrupted")
+    expect(box(panel)).to_have_value("one")
+    assert not page.errors
+
+
+def test_words_for_a_question_are_no_reason_to_stop(page: Page, panel: Locator) -> None:
+    turn = begin(panel, "which")
+    field = turn.get_by_role("textbox", name="In your own words: Which year?")
+    field.fill("2024")
+    field.press("Escape")
+    field.press("Escape")
+    field.press("Enter")
+    expect(turn).to_contain_text("That one.")
+
+
+def test_a_reply_stays_in_sight_as_prompts_begin_to_wait(page: Page, panel: Locator) -> None:
+    begin(panel)
+    ask(panel, "/help")
+    ask(panel, "/help")
+    expect(panel.locator(".shiro-panel-said")).to_have_count(2)
+    said = panel.locator(".shiro-panel-said").last.locator("> :last-child")
+    expect(said).to_be_in_viewport()
+    ask(panel, "one")
+    ask(panel, "two")
+    expect(waiting(panel)).to_have_count(2)
+    page.screenshot("queue-reply")
+    expect(said).to_be_in_viewport()
 
 
 def test_a_prompt_is_sent_into_the_turn_that_runs(lab: Lab, page: Page, panel: Locator) -> None:
@@ -144,7 +208,7 @@ def test_the_running_cell_shows_what_waits(page: Page, panel: Locator) -> None:
     panel.get_by_role("button", name="Remove: hello from a cell").click()
     expect(page.output(1)).to_contain_text("The prompt was taken off the queue.")
     expect(waiting(panel)).to_have_count(0)
-    box(panel).press("Escape")
+    press_twice(panel)
 
 
 def test_a_script_of_the_page_changes_nothing(page: Page, panel: Locator) -> None:
@@ -152,13 +216,14 @@ def test_a_script_of_the_page_changes_nothing(page: Page, panel: Locator) -> Non
     ask(panel, "one")
     for name in ("Remove: one", "Send now: one", "Edit: one"):
         panel.get_by_role("button", name=name).evaluate("each => each.click()")
-    box(panel).dispatch_event("keydown", {"key": "Escape", "bubbles": True})
+    for _ in range(2):
+        box(panel).dispatch_event("keydown", {"key": "Escape", "bubbles": True})
     box(panel).dispatch_event("keydown", {"key": "ArrowUp", "bubbles": True})
     ask(panel, "two")  # the kernel has been heard since
     expect(waiting(panel)).to_have_count(2)
     expect(sent_now(panel)).to_have_count(0)
     expect(panel.get_by_role("textbox", name="Edit: one")).to_be_hidden()
-    box(panel).press("Escape")
+    press_twice(panel)
     expect(waiting(panel)).to_have_count(0)
 
 
@@ -230,7 +295,7 @@ def test_what_waits_survives_a_reload_and_goes_to_the_page_that_is_there(
     page.reload()
     panel = page.panel()
     expect(waiting(panel)).to_contain_text("one")
-    box(panel).press("Escape")
+    press_twice(panel)
     expect(box(panel)).to_have_value("one")
 
 
@@ -238,6 +303,7 @@ def test_a_restart_of_the_kernel_hands_back_what_was_typed_here(page: Page, pane
     begin(panel)
     ask(panel, "one")
     expect(waiting(panel)).to_have_count(1)
+    box(panel).fill("being typed")
     page.restart_kernel()
-    expect(box(panel)).to_have_value("one")
+    expect(box(panel)).to_have_value("one\n\nbeing typed")
     expect(waiting(panel)).to_have_count(0)
