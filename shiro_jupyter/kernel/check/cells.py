@@ -13,6 +13,7 @@ from ...views.visible import one_line
 
 SHOWN = 60  # characters of a cell's first line
 OPEN = "The cells were taken from the open notebook, saved or not."
+INVALID = "{} is no valid notebook: open and save it in Jupyter."
 FAILS, SKIPPED = "raises-exception", "skip-execution"  # tags that nbclient heeds
 
 
@@ -61,7 +62,7 @@ class Notebook:
     def with_live(self, cells: Sequence[Any]) -> Notebook:
         """The same notebook with all cells that `LiveDocument.read` told."""
         told = [vars(each) | {"cell_type": each.type} for each in cells]
-        return Notebook(self.path, tuple(_code_cells(told)), self.kernel, OPEN)
+        return Notebook(self.path, _valid(self.path, told), self.kernel, OPEN)
 
 
 def read_saved(path: Path) -> Notebook:
@@ -70,7 +71,7 @@ def read_saved(path: Path) -> Notebook:
         stored = json.loads(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError(f"{path} is no notebook: it does not hold JSON.") from None
     if not isinstance(stored, dict) or not isinstance(stored.get("nbformat"), int):
         raise UsageError(f"{path} is no notebook: it names no nbformat.")
@@ -83,13 +84,28 @@ def read_saved(path: Path) -> Notebook:
         metadata = stored.get("metadata", {})
         spec = metadata.get("kernelspec", {})
         language = spec.get("language") or metadata.get("language_info", {}).get("name", "python")
-        cells = tuple(_code_cells(stored["cells"]))
         name = str(spec.get("name", ""))
-    except (AttributeError, KeyError, TypeError):
-        raise UsageError(f"{path} is no valid notebook: open and save it in Jupyter.") from None
+    except AttributeError:
+        raise UsageError(INVALID.format(path)) from None
+    cells = _valid(path, stored["cells"])
     if str(language).lower() not in ("python", "ipython", "python3"):
         raise UsageError(f"{path} is a notebook for {language}: only those for Python are checked.")
     return Notebook(path, cells, name)
+
+
+def _valid(path: Path, cells: Iterable[Mapping[str, Any]]) -> tuple[CodeCell, ...]:
+    """Raises `UsageError` for what nbformat does not allow."""
+    try:
+        found = tuple(_code_cells(cells))
+        for cell in found:
+            cell.source.encode()
+            for output in cell.outputs:
+                (output.get("data") or {}).items()
+        if all(isinstance(cell.count, int | None) for cell in found):
+            return found
+    except (AttributeError, KeyError, TypeError, UnicodeError):
+        pass
+    raise UsageError(INVALID.format(path))
 
 
 def _code_cells(cells: Iterable[Mapping[str, Any]]) -> Iterable[CodeCell]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import shutil
 import signal
@@ -74,9 +75,17 @@ def _parser() -> argparse.ArgumentParser:
         help="fail on what differs, ran out of order or was passed over",
     )
     long = f"for a cell ({TIMEOUT:g}); 0: as long as it takes"
-    add("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help=long)
-    add("--tolerance", type=float, default=Options.tolerance, help="for numbers, relative (1e-9)")
+    add("--timeout", type=_number, default=TIMEOUT, metavar="SECONDS", help=long)
+    relative = "for numbers, relative (1e-9)"
+    add("--tolerance", type=_number, default=Options.tolerance, help=relative)
     return parser
+
+
+def _number(said: str) -> float:
+    with suppress(ValueError):
+        if 0 <= (number := float(said)) < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"not a number from 0: {said!r}")
 
 
 def _checked(path: Path, args: argparse.Namespace) -> int:

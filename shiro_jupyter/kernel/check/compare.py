@@ -25,7 +25,7 @@ BEFORE = 20  # of these, before the place where two lines part
 # `times`: only by times, addresses in memory, temporary paths and the like.
 How = Literal["same", "times", "differs"]
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _UNIT = r"(?:ns|[µμu]s|ms|s|sec(?:onds?)?|min(?:utes?)?|h|hours?)"
 _PASSING = (
     re.compile(r"0x[0-9a-fA-F]{4,}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from .cells import CodeCell
 from .source import bound_in, read
 
 AGENT = "code that the agent ran and that is in no cell"
+_OURS = re.compile(r".*%shiro\b", re.DOTALL)
 _COMMAND = re.compile(r"\s*%%?shiro\s+/\w")
 UNKNOWN = "nothing that is in the notebook"
 
@@ -60,9 +62,16 @@ def _origin(name: str, unkept: Collection[str], by_history: Mapping[str, int]) -
 
 
 def order(cells: Sequence[CodeCell]) -> Order:
-    """By the counts that the cells show; a command of ours may be asked from anywhere."""
+    """By the counts that the cells show; a command of ours may be asked from anywhere. They begin
+    again with each kernel: where two cells show the same one, nobody knows which of all ran first,
+    unless one of the two is of ours, and has run the other."""
     written = [c for c in cells if c.source.strip() and not _COMMAND.match(c.source)]
     counted = [cell for cell in written if cell.count is not None]
+    never = tuple(cell for cell in written if cell.count is None) if counted else ()
+    alone = Counter(cell.count for cell in counted if not _OURS.match(cell.source))
+    asked = {cell.count for cell in counted if _OURS.match(cell.source)}
+    if any(number > 1 and count not in asked for count, number in alone.items()):
+        return Order(never=never)
     late, highest = list[tuple[CodeCell, CodeCell]](), None
     for cell in counted:
         if highest is not None and _count(cell) < _count(highest):
@@ -72,7 +81,7 @@ def order(cells: Sequence[CodeCell]) -> Order:
     counts = {_count(cell) for cell in counted}
     return Order(
         tuple(late),
-        tuple(cell for cell in written if cell.count is None) if counted else (),
+        never,
         max(counts) - min(counts) + 1 - len(counts) if counts else 0,
     )
 

@@ -92,6 +92,10 @@ def test_nothing_runs_that_does_more_than_is_allowed(
     assert out == ""
 
 
+def odd(**changed: object) -> str:
+    return json.dumps({"nbformat": 4, "cells": [cell("x = 1") | changed]})
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -101,6 +105,14 @@ def test_nothing_runs_that_does_more_than_is_allowed(
         ('{"nbformat": 3, "worksheets": []}', "jupyter nbconvert --to notebook"),
         ('{"nbformat": 4, "cells": [{"cell_type": "code"}]}', "no valid notebook"),
         ('{"nbformat": 4, "cells": [3]}', "no valid notebook"),
+        ('{"nbformat": 4, "cells": [], "metadata": 3}', "no valid notebook"),
+        (odd(outputs=[None]), "no valid notebook"),
+        (odd(outputs={"output_type": "stream"}), "no valid notebook"),
+        (odd(outputs=[{"output_type": "display_data", "data": ["x"]}]), "no valid notebook"),
+        (odd(execution_count="7"), "no valid notebook"),
+        (odd(source="'\udcff'"), "no valid notebook"),
+        (odd(metadata=["x"]), "no valid notebook"),
+        ("[" * 100_000, "does not hold JSON"),
         (
             '{"nbformat": 4, "cells": [], "metadata": {"kernelspec": {"language": "R"}}}',
             "only those for Python",
@@ -117,6 +129,17 @@ def test_what_cannot_be_checked_is_told_and_is_no_failure_of_the_notebook(
     assert why in capsys.readouterr().err
     assert main(["check", "--allow", "everything", str(write(path, "x = 1"))]) == UNCHECKED
     assert "--allow takes writes, network, installs, commands" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--tolerance"])
+@pytest.mark.parametrize("given", ["nan", "inf", "-1", "soon"])
+def test_a_number_that_is_none_is_refused(
+    option: str, given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["check", f"{option}={given}", str(tmp_path / "a.ipynb")])
+    assert ended.value.code == UNCHECKED
+    assert f"argument {option}: not a number from 0: '{given}'" in capsys.readouterr().err
 
 
 @pytest.mark.kernel

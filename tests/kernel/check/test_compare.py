@@ -60,6 +60,9 @@ FRAME = "        price  n\ncity            \nOslo  12.250000  3\nRome   7.100000
         ("3", "3.0", "same"),
         ("v1.2.3", "v1.2.4", "differs"),
         ("-1", "1", "differs"),
+        ("part 2_ done", "part 1_ done", "differs"),
+        ("1__2", "1__3", "differs"),
+        ("1_000", "1000", "same"),
         ("1e-12", "0", "differs"),
     ],
 )

@@ -27,9 +27,16 @@ def test_counts_tell_the_order_that_cells_ran_in() -> None:
 
 
 def test_cells_that_a_turn_ran_have_the_number_of_the_cell_that_asked() -> None:
-    counts = ((1, 6), (2, 7), (3, 7), (4, 7), (5, 8))
-    found = order([CodeCell(number, "x", count=count) for number, count in counts])
-    assert (found.late, found.gone) == ((), 0)
+    counts, asks = ((1, 6), (2, 7), (3, 7), (4, 7), (5, 8), (6, 5)), "r = %shiro run them"
+    cells = [CodeCell(n, asks if n == 3 else "x", count=count) for n, count in counts]
+    found = order(cells)
+    assert (found.late, found.gone) == (((cells[5], cells[4]),), 0)
+
+
+def test_counts_that_began_again_tell_no_order() -> None:
+    cells = [CodeCell(number, "x", count=count) for number, count in ((1, 1), (2, 2), (3, 1))]
+    unrun = CodeCell(4, "y")
+    assert order([*cells, unrun]) == Order(never=(unrun,))
 
 
 def test_a_command_may_be_asked_from_anywhere() -> None:
