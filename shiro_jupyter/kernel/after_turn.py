@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 from ..core.errors import ToolFailed
 from ..core.events import DataChanged, TurnEnded
 from ..core.policy.redactor import Redactor
+from ..views.wording import unkept_line
 from .document import LiveDocument
 from .kept_code import KeptCode
 from .names_undo import NamesUndo, Turn
@@ -43,13 +43,21 @@ class AfterTurn:
         return DataChanged(changes, unkept) if changes or unkept else None
 
     async def keep(self, turn: Turn, owner: Owner, ended: TurnEnded) -> None:
-        """Put the code of the turn into cells, where that is wanted without asking."""
+        """Put the code of the turn into cells, where that is wanted without asking; where that
+        cannot be done, say what else can."""
         if self._keeps(owner, ended):
             pieces = (await self.kept.turns(turn[0])).get(turn[1])
-            if pieces:
-                with suppress(ToolFailed):  # then no cell holds it, and /keep finds it
-                    await self.kept.keep(pieces, offers=owner.origin == "cell")
+            try:
+                if pieces:
+                    await self.kept.keep(pieces, offers=_offers(owner))
+            except ToolFailed:
+                owner.say(unkept_line(DataChanged("", self.kept.names(turn))))
 
     def _keeps(self, owner: Owner, ended: TurnEnded) -> bool:
         wanted = owner.loaded.settings.keep == "always" and ended.outcome == "answered"
-        return wanted and (owner.origin == "cell" or self._document.there)
+        return wanted and (_offers(owner) or self._document.there)
+
+
+def _offers(owner: Owner) -> bool:
+    """Whether a cell waits for the turn, and a person who would see the next one."""
+    return owner.origin == "cell" and owner.person

@@ -1,7 +1,7 @@
 """What a piece of code will do, from its syntax alone: for the question whether it may run.
 
 Only what the code says itself is named: what a function does that it calls is not known here. So a
-line that names nothing does not say that nothing changes.
+line that names nothing does not say that nothing changes. What is imported is no data: not named.
 """
 
 from __future__ import annotations
@@ -182,16 +182,10 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            name = alias.asname or alias.name.partition(".")[0]
-            self._modules.add(name)
-            self._change(name)
+            self._modules.add(alias.asname or alias.name.partition(".")[0])
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        for alias in node.names:
-            if alias.name == "*":
-                self._found.more = True
-            else:
-                self._change(alias.asname or alias.name)
+        self._found.more |= any(alias.name == "*" for alias in node.names)
 
     # -- what may not be run ---------------------------------------------------------------
 

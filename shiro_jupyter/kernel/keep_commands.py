@@ -10,13 +10,15 @@ from ..core.numbers import whole_number
 from ..core.sessions.session import Session
 from ..views.wording import NAMES, listed
 from .commands import Work, command
-from .kept_code import Piece
+from .kept_code import Piece, is_told
 from .services import Services
 from .undo import prompt_of
 
 WIDTH = 80  # of a prompt or a line of code that is shown
 NOTHING = "Nothing to keep: whatever the code of this session's turns bound, and is bound still, "
 NOTHING += "comes from code that stands in a cell."
+FAILED = "Nothing to keep: the code that bound {} failed or was interrupted, so it is not offered; "
+FAILED += "ask for it again, or write it into a cell."
 NO_SESSION = "Nothing to keep: no session has begun here."
 USAGE = "Say %shiro /keep for the newest turn, or with all, list or the number of a turn."
 
@@ -35,11 +37,13 @@ def keep(services: Services, rest: str) -> Work:
             return NO_SESSION
         found = await services.after.kept.turns(opened.session.id)
         if rest == "list":
-            return services.redactor(_listed(opened.session, found)) if found else NOTHING
-        if number and number not in found:
+            if found:
+                return services.redactor(_listed(opened.session, found))
+        elif number and number not in found:
             return f"Nothing to keep of turn {number}: {_others(found)}"
         if not found:
-            return NOTHING
+            failed = await services.after.kept.failed(opened.session.id)
+            return FAILED.format(listed(failed, NAMES)) if failed else NOTHING
         chosen = list(found) if rest == "all" else [number or max(found)]
         pieces = [piece for turn in chosen for piece in found[turn]]
         return await services.after.kept.keep(pieces, offers=cell)
@@ -59,7 +63,7 @@ def _listed(session: Session, found: Mapping[int, Sequence[Piece]]) -> str:
         for piece in pieces:
             first, *more = piece.code.strip().splitlines()
             size = f" … ({len(more) + 1} lines)" if more else ""
-            names = listed(list(piece.left), NAMES)
+            names = listed([name for name in piece.left if is_told(name)], NAMES)
             lines.append(f"  {_cut(first)}{size}" + (f": binds {names}" if names else ""))
     return "\n".join(lines)
 

@@ -136,6 +136,13 @@ class KeptCode:
                 found.setdefault(piece.turn[1], []).append(piece)
         return found
 
+    async def failed(self, session: str) -> list[str]:
+        """The names that are bound still by code of it which failed, and so is not to be kept."""
+        sources = await self._sources()
+        well = {each.name for each in self._live(sources, ok=True)}
+        found = [each for each in self._live(sources) if each.turn[0] == session]
+        return [each.name for each in found if each.name not in well]
+
     def _live(self, sources: Sequence[str], *, ok: bool = False) -> list[Unkept]:
         """`ok`: only by code that ran well."""
         newest: dict[str, Unkept] = {}
@@ -143,7 +150,7 @@ class KeptCode:
             names = piece.names(self._namespace)
             if names and (piece.ok or not ok) and not _holds(sources, piece.code):
                 newest |= {name: Unkept(name, piece.turn, piece.code) for name in names}
-        return [each for each in newest.values() if not each.name.startswith("_")]
+        return [each for each in newest.values() if is_told(each.name)]
 
     async def _sources(self) -> list[str]:
         try:
@@ -183,6 +190,11 @@ class KeptCode:
             left.popleft()
             places[piece.cell] = made if after else None
             yield BELOW if after else END
+
+
+def is_told(name: str) -> bool:
+    """Scratch names are not."""
+    return not name.startswith("_")
 
 
 def _last_below(cells: Sequence[Cell], asked: str) -> str | None:

@@ -27,8 +27,8 @@ UNSURE = "whether what it holds was changed since cannot be told"
 BEYOND = "it was changed in place, which cannot be put back"
 EARLIER = "something else changed it during the turn: what the turn did to it before that stays"
 
-# What IPython itself binds anew with each cell, and what it fills.
-_BOUND_BY_IPYTHON = re.compile(r"_+|_i+|_i?\d+|_exit_code")
+# What IPython itself binds anew with each cell, Python by itself, and what IPython fills.
+_NOT_OURS = re.compile(r"_+|_i+|_i?\d+|_exit_code|__\w+__")
 _FILLED_BY_IPYTHON = re.compile(r"In|Out|_[iod]h")
 _WORD = re.compile(r"\w+")
 
@@ -244,9 +244,7 @@ class NamesUndo:
 
     def _ours(self) -> dict[str, Any]:
         copy = self._namespace.copy()
-        return {
-            k: v for k, v in copy.items() if type(k) is str and not _BOUND_BY_IPYTHON.fullmatch(k)
-        }
+        return {k: v for k, v in copy.items() if type(k) is str and not _NOT_OURS.fullmatch(k)}
 
     def _forget(self) -> None:
         """Hold no more than the bound, the newest turns first."""

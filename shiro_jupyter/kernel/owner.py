@@ -67,6 +67,7 @@ class Owner(Errand):
     page: str = ""  # the one that it was typed in
     request: dict[str, Any] = field(default_factory=dict)  # of that cell
     now: bool = False  # into the turn that runs, where one does
+    said: str = ""  # after its end, for the page
     record: Callable[[str], None] | None = None  # keeps the answer for a re-run
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
     unsubscribe: Callable[[], None] = lambda: None
@@ -102,6 +103,13 @@ class Owner(Errand):
         """It waited, and will not start."""
         if isinstance(self.view, CellView):
             self.context.run(self.view.dropped, reason)
+
+    def say(self, text: str) -> None:
+        """Words about a turn that has ended."""
+        if self.cell is None:
+            self.said = text
+        elif not self.line.json:
+            self.context.run(print, text)
 
     def hide(self) -> None:
         """Someone else is about to write to the screen."""

@@ -70,4 +70,4 @@ class Panel:
         )
         CURRENT.set(owner)  # of this task alone
         await self.services.turn(owner, text)
-        return ""  # the page has seen how it ended
+        return owner.said  # how it ended the page has seen

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.kernel
 
 SESSION = "get_ipython()._shiro_extension.host.services.conversation.opened.session"
 OFFERS = "The code that bound total, df, by_city ran in no cell: %shiro /keep puts it into cells."
+AGAIN = "The code that bound again ran in no cell: %shiro /keep puts it into cells."
 FIRST = "total = df['price'].sum()\n"
 SECOND = "by_city = df.groupby('city').size().reset_index()\ndf = df[df.price > 1]"
 STEPS = [
@@ -24,6 +25,12 @@ STEPS = [
     runs("make", "missing = 1\nraise KeyError('no')"),
     runs("make", SECOND),
     says("make", "Made."),
+    runs("add one", "more = total"),
+    says("add one", "More."),
+    runs("fails", "half = 1\n1 / 0"),
+    says("fails", "It failed."),
+    runs("many", "_scratch = __mark__ = n0 = 0\nn1 = n2 = n3 = n4 = n5 = n6 = n7 = 0"),
+    says("many", "Many."),
     runs("look", "print(len(df))"),
     says("look", "Looked."),
     runs("once more", "again = {'total': total}"),
@@ -69,8 +76,8 @@ class Notebook:
     def sources(self) -> list[str]:
         return [cell["source"] for cell in self.cells]
 
-    def serve(self) -> None:
-        """Do what the kernel has asked for."""
+    def serve(self, fails: bool = False) -> None:
+        """Do what the kernel has asked for; where it `fails`, no cell can be inserted."""
         self.page.take(0.02)
         for event in self.page.of("ask"):
             self.page.events.remove(event)
@@ -79,6 +86,9 @@ class Notebook:
             if event["op"] == "read":
                 bare = {"type": "code", "metadata": {}, "execution_count": None}
                 value = {"cells": [{**bare, **cell} for cell in self.cells]}
+            elif fails:
+                self.page.request("done", id=event["id"], error="The person types.")
+                continue
             else:
                 assert event["op"] == "insert"
                 ids = [cell["id"] for cell in self.cells]
@@ -114,7 +124,9 @@ def test_a_turn_tells_what_it_did_and_its_code_is_offered_as_the_next_cell(kerne
     assert next_cell(kept) == [f"{FIRST.strip()}\n\n{SECOND}"]
     assert kept.stdout == "The code is offered as the next cell: run it there, or take it away.\n"
     ask(kernel, next_cell(kept)[0])  # as the person does
-    assert "Nothing to keep: whatever" in ask(kernel, "%shiro /keep").stdout
+    assert (
+        "Nothing to keep: the code that bound missing failed" in ask(kernel, "%shiro /keep").stdout
+    )
 
 
 def test_an_undone_turn_leaves_nothing_to_keep(kernel: Kernel) -> None:
@@ -129,6 +141,22 @@ def test_an_undone_turn_leaves_nothing_to_keep(kernel: Kernel) -> None:
     ask(kernel, "%shiro /undo")
     assert "Nothing to keep: whatever" in ask(kernel, "%shiro /keep all").stdout
     assert "Say %shiro /keep" in ask(kernel, "%shiro /keep it").stream("stderr")
+
+
+def test_code_that_failed_is_told_apart(kernel: Kernel) -> None:
+    ask(kernel, "%shiro fails")
+    failed = "Nothing to keep: the code that bound half failed or was interrupted, so it is not "
+    failed += "offered; ask for it again, or write it into a cell.\n"
+    assert ask(kernel, "%shiro /keep").stdout == failed
+    assert ask(kernel, "%shiro /keep list").stdout == failed
+
+
+def test_the_answer_and_the_list_tell_the_same_names(kernel: Kernel) -> None:
+    told = ask(kernel, "%shiro many").stdout
+    names = "n0, n1, n2, n3, n4, n5 and 2 more"
+    assert f"The code that bound {names} ran in no cell" in told
+    listed = ask(kernel, "%shiro /keep list").stdout
+    assert listed.endswith(f": binds {names}\n")
 
 
 def test_code_goes_into_the_open_notebook_below_the_cell_that_asked(
@@ -177,6 +205,16 @@ def test_always_puts_it_into_cells_at_the_end_of_the_turn(tmp_path: Path) -> Non
             page.prompt("once more")
             page.until(lambda: notebook.serve() or notebook.sources[-1].startswith("again"))
             assert page.ended("once more")["data"]["unkept"] == ""
+            page.prompt("add one")
+            page.until(lambda: notebook.serve(fails=True) or page.of("said"))
+            assert page.of("said")[-1]["text"] == AGAIN.replace("again", "more")
+
+
+def test_always_says_what_can_be_done_where_it_cannot_insert(tmp_path: Path) -> None:
+    with started(tmp_path, SHIRO_KEEP="always") as kernel:
+        kernel.run(f"%load_ext shiro_jupyter\n{FRAME}\ntotal = 1")
+        nobody = kernel.run("%shiro once more")
+        assert AGAIN in nobody.stdout and next_cell(nobody) == []
 
 
 def test_never_says_nothing_and_keep_still_works(tmp_path: Path) -> None:

@@ -186,7 +186,8 @@ def test_code_that_fails_is_undone_too() -> None:
 def test_what_ipython_binds_and_fills_and_code_outside_any_turn_are_left_alone() -> None:
     bench = Bench(_=1, In=[], Out={}, _oh={}, _i="", _3=3)
     bench.run(
-        "_ = 2; __ = 3; In.append(1); Out[1] = _oh[1] = 2; _i = 'x'; _3 = 4; _i4 = ''; _a = 1"
+        "_ = 2; __ = 3; In.append(1); Out[1] = _oh[1] = 2; _i = 'x'; _3 = 4; _i4 = ''; _a = 1; "
+        "__warningregistry__ = {}"
     )
     assert bench.undone() == {"_a": ("removed", "")} and bench.names["In"] == [1]
     bench.turn = None
