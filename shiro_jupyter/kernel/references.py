@@ -7,6 +7,7 @@ within one budget. What cannot be described goes out as words alone, and the per
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -203,12 +204,12 @@ class References:
             try:
                 path = resolve(project, str(base / name))
             except PathRefused:
-                outside = outside or (name if os.path.lexists(base / name) else "")
+                outside = outside or _why_not(base / name)
                 continue
             if os.path.lexists(path) and path.is_relative_to(project.root):
                 return path
         if outside:
-            raise _Withheld("it is outside the project folder.")
+            raise _Withheld(outside)
         return None
 
     # -- cells -----------------------------------------------------------------------------
@@ -267,6 +268,18 @@ def _meant(cells: Sequence[tuple[object, object]], which: str) -> int | None:
                 return at
     number = whole_number(which) or 0
     return number - 1 if 0 < number <= len(cells) else None
+
+
+def _why_not(path: Path) -> str:
+    """Why what is there is not looked at; empty where nothing is."""
+    if not os.path.lexists(path):
+        return ""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "its links lead in a circle."
+    return "it is outside the project folder."
 
 
 def _is_ignored(project: Project, path: Path) -> bool:

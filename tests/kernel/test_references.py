@@ -227,6 +227,18 @@ def test_what_is_outside_the_project_is_not_looked_into(place: Place) -> None:
     assert all("outside the project folder" in each for each in place.told)
 
 
+def test_links_in_a_circle_are_told_as_such(place: Place) -> None:
+    (place.root / "one").symlink_to("two")
+    (place.root / "two").symlink_to("one")
+    assert place.look("@one") == ""
+    assert place.told == ["@one goes out as its name alone: its links lead in a circle."]
+
+
+def test_half_a_character_is_no_name_of_a_file(place: Place) -> None:
+    assert place.look("@\ud800x @src/app.py").count("app.py") == 1
+    assert place.told == ["@\ud800x is no file, variable or cell: sent as words."]
+
+
 def test_what_is_kept_private_is_told_by_name_and_size_at_most(place: Place) -> None:
     place.private = Private(schema_only=True)
     place.names["city"] = "Oslo"

@@ -52,6 +52,8 @@ def resolve(project: Project, given: str) -> Path:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         pass
+    except UnicodeEncodeError:
+        raise PathRefused(f"{given!r} is no path: it holds half a character.") from None
     except (OSError, RuntimeError):  # a loop of links is a RuntimeError before Python 3.13
         raise PathRefused(f"{given} cannot be resolved: too long, or a loop of links.") from None
     if not _within(project, path):

@@ -40,6 +40,7 @@ def test_paths_inside_are_resolved(project: Project) -> None:
         "",
         " ",
         "a\0b",
+        "a\ud800b",
         "../project2",
     ],
 )
