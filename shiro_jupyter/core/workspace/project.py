@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+CHECKED = "SHIRO_CHECKED"  # in a check's fresh kernel, whose notebook is a copy: the real one
 # The nearest ancestor with the first marker wins over any ancestor with the next one.
 MARKERS = (".shiro", ".git", "pyproject.toml")
 
@@ -80,10 +81,11 @@ def find_project(
 def notebook_path(environ: Mapping[str, str], variable: object = None) -> Path | None:
     """The notebook's path as the server or the front end tells it, None where unknown.
 
-    `JPY_SESSION_NAME` comes first; `variable` is what a front end leaves in the namespace
-    (VS Code: `__vsc_ipynb_file__`). A console's name or a file that is gone is no notebook.
+    `JPY_SESSION_NAME` comes first, but for `CHECKED`; `variable` is what a front end leaves in
+    the namespace (VS Code: `__vsc_ipynb_file__`). A console's name or a file that is gone is no
+    notebook.
     """
-    for told in (environ.get("JPY_SESSION_NAME"), variable):
+    for told in (environ.get(CHECKED), environ.get("JPY_SESSION_NAME"), variable):
         if not isinstance(told, str) or not told or "\0" in told:
             continue
         path = Path(told)

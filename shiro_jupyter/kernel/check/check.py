@@ -79,7 +79,7 @@ class Check:
             self._started = time.monotonic()
             await Fresh(
                 self.processes,
-                self._place.folder,
+                self._place,
                 python=self.kernel is not None,
                 live=self.options.live,
                 timeout=self.options.timeout,
@@ -90,6 +90,8 @@ class Check:
                 making.add_done_callback(_removed)
             else:
                 self._written = self._place.written()
+                self._run.notes += self._place.outside()
+                self._run.notes += self._place.lacking(*_texts(self._run))
                 self._place.remove()
         return await in_thread(self.result)
 
@@ -153,6 +155,13 @@ class Check:
                 f"{sized(free)} of memory are free. Free some, or run "
                 "python -m shiro_jupyter check in a terminal once this kernel has ended."
             )
+
+
+def _texts(run: Run) -> tuple[str, list[str]]:
+    """Of what failed, and of what was shown."""
+    failed = run.failure
+    words = (failed.cell.source, failed.said, failed.traceback) if failed else ()
+    return "\n".join(words), [str(output) for ran in run.ran for output in ran.outputs]
 
 
 def _removed(making: asyncio.Future[scratch.Place]) -> None:

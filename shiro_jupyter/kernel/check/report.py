@@ -129,8 +129,6 @@ def _sentences(result: Result) -> list[str]:
         more = len(result.written) - LISTED
         more_said = f" and {more} more" if more > 0 else ""
         said.append(f"Files changed {result.place}: {names}{more_said}.")
-    if changed := sorted(set(result.linked) & set(result.written or ())):
-        said.append(f"Changed for real, since too large to copy: {', '.join(changed)}.")
-    elif result.linked:
+    if result.linked:
         said.append(f"Too large to copy, so linked: {', '.join(result.linked[:LISTED])}.")
     return [*said, *result.notes]

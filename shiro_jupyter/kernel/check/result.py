@@ -134,6 +134,8 @@ def why(failure: Failure) -> str:
             return "asks for input, which nobody gives in a fresh run: set the value in a cell."
         case "timeout":
             return f"was {failure.said} and was ended: allow it more, or do less at once."
+        case "exited":
+            return "calls exit(), which ends the kernel: the cells below do not run."
         case "died":
             return f"did not end, since {failure.said}."
     said = failure.said.strip().partition("\n")[0]

@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...core.errors import UsageError
 from ...core.workspace.processes import Processes
+from ...core.workspace.project import CHECKED
 from ...core.workspace.threads import in_thread, settled
 from ..rerun import NEVER
 from ..saved_answers import CHECKING, SavedAnswers
 from .cells import FAILS, SKIPPED, CodeCell, Notebook
+from .scratch import Place
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
@@ -42,8 +44,8 @@ NAMES = "__import__('json').dumps([n for n in get_ipython().user_ns if n[0] != '
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _RULE = re.compile(r"\A\s*-{20,}\s*\n")  # above IPython's tracebacks, as wide as no place of ours
 
-# `input`: it asks for input.
-Kind = Literal["error", "input", "timeout", "died"]
+# `input`: it asks for input. `exited`: it called `exit()`, and cells are left.
+Kind = Literal["error", "input", "timeout", "died", "exited"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Fresh:
     is one. `timeout` are seconds a cell, None for as long as it takes."""
 
     processes: Processes
-    folder: Path
+    place: Place
     python: bool = False
     live: bool = False
     timeout: float | None = None
@@ -117,7 +119,9 @@ class Fresh:
         saved: SavedAnswers,
     ) -> None:
         environment, mark = self.processes.marked_environment()
-        environment["JPY_SESSION_NAME"] = str(notebook.path)
+        environment = self.place.environment(environment)
+        environment["JPY_SESSION_NAME"] = str(self.place.folder / notebook.path.name)
+        environment[CHECKED] = str(notebook.path)
         environment[CHECKING] = str(saved.path)
         environment["SHIRO_LIVE"] = "1" if self.live else NEVER
         manager = await in_thread(self._manager, notebook, run)
@@ -130,7 +134,7 @@ class Fresh:
                 if not await self._starts(client, manager, environment):
                     raise UsageError(NOT_STARTED.format(self.python_of(manager)))
             await self._cells(client, replies, notebook, run, tell, saved)
-            if run.failure is None or run.failure.kind not in ("died", "timeout"):
+            if run.failure is None or run.failure.kind not in ("died", "timeout", "exited"):
                 run.names = await _names(client)
         finally:
             ending = asyncio.create_task(_end(client, manager, self.processes, mark))
@@ -170,7 +174,7 @@ class Fresh:
         try:
             await client.async_start_new_kernel(
                 env=environment,
-                cwd=str(self.folder),
+                cwd=str(self.place.folder),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
@@ -191,9 +195,12 @@ class Fresh:
         tell: Callable[[Progress], None],
         saved: SavedAnswers,
     ) -> None:
-        for at, cell in enumerate(notebook.cells):
-            if not cell.source.strip() or SKIPPED in cell.tags:
-                continue
+        cells = [
+            (at, cell)
+            for at, cell in enumerate(notebook.cells)
+            if cell.source.strip() and SKIPPED not in cell.tags
+        ]
+        for at, cell in cells:
             started = time.monotonic()
 
             def said(ran: bool, cell: CodeCell = cell, at: int = at, t: float = started) -> None:
@@ -205,7 +212,10 @@ class Fresh:
             passed_over = await in_thread(saved.passed_over)
             run.ran.append(Ran(cell, time.monotonic() - started, outputs, passed_over))
             said(True)
-            run.failure = _failure(cell, ended, replies.get(at, {}), self.timeout, client)
+            reply = replies.get(at, {})
+            run.failure = _failure(cell, ended, reply, self.timeout, client)
+            if run.failure is None and _exits(reply) and at != cells[-1][0]:
+                run.failure = Failure(cell, "exited", "", "")
             if run.failure:
                 return
 
@@ -307,6 +317,12 @@ def _failure(
     return Failure(cell, "error", name, said, _RULE.sub("", traceback).strip("\n"))
 
 
+def _exits(reply: Mapping[str, Any]) -> bool:
+    """Whether `exit` or `quit` was called, upon which the kernel ends in its own time."""
+    payload = reply.get("payload") or ()
+    return any(p.get("source") == "ask_exit" and not p.get("keepkernel") for p in payload)
+
+
 def _death(client: NotebookClient) -> str:
     process = getattr(getattr(client.km, "provisioner", None), "process", None)
     code = process.poll() if process else None
@@ -314,6 +330,8 @@ def _death(client: NotebookClient) -> str:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
         memory = ", as the system does where memory runs out" if name == "SIGKILL" else ""
         return f"the kernel died: ended by {name}{memory}"
+    if code == 0:
+        return "the kernel ended, as exit() or os._exit(0) make it"
     return "the kernel died" + ("" if code is None else f" with exit code {code}")
 
 

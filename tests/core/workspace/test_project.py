@@ -89,6 +89,7 @@ def test_the_notebooks_path_is_told_by_server_or_front_end(tmp_path: Path) -> No
     a.touch(), b.touch()
     assert notebook_path({"JPY_SESSION_NAME": str(a)}, str(b)) == a
     assert notebook_path({}, str(b)) == b
+    assert notebook_path({"SHIRO_CHECKED": str(a), "JPY_SESSION_NAME": str(b)}) == a
     assert notebook_path({"JPY_SESSION_NAME": str(tmp_path / "Console 1")}, None) is None
     assert notebook_path({"JPY_SESSION_NAME": "a.ipynb"}, 7) is None
     assert notebook_path({"JPY_SESSION_NAME": "bad\0name"}) is None

@@ -24,6 +24,7 @@ from shiro_jupyter.kernel.check.hidden import Live
 from shiro_jupyter.kernel.check.report import report
 from shiro_jupyter.kernel.check.result import Result
 from shiro_jupyter.kernel.check.run import Progress
+from shiro_jupyter.kernel.check.scratch import NO_GIT, REAL
 from shiro_jupyter.kernel.command_line import parse
 from shiro_jupyter.kernel.rerun import Answers, Cell, Runs
 from shiro_jupyter.views.document import bundle, plain
@@ -120,19 +121,21 @@ def test_a_notebook_that_runs_is_told_by_cell_with_all_there_is_to_know(tmp_path
 
 
 def test_a_cell_whose_answer_is_not_recorded_here_is_passed_over(tmp_path: Path) -> None:
-    def turn(text: str) -> dict[str, Any]:
-        return {
-            "output_type": "display_data",
-            "data": {"text/plain": [text]},
-            "metadata": {"shiro": {"ended": True}},
-        }
+    def turn(text: str, **metadata: object) -> dict[str, Any]:
+        forms = [] if metadata else ["text/html", "text/markdown"]
+        data = {"text/plain": [text]} | dict.fromkeys(forms, "<b>formatted</b>")
+        return {"output_type": "display_data", "data": data, "metadata": metadata}
 
     path = write(
         tmp_path / "project" / "a.ipynb",
         "%load_ext shiro_jupyter",
         cell("%shiro --live never answered?", printed("So it is."), count=2),
         cell(
-            "r = %shiro why?\ns = %shiro known?\nt = %shiro how?", turn("a"), turn("b"), turn("c")
+            "r = %shiro why?\ns = %shiro known?\nt = %shiro how?",
+            turn("a", shiro={}),
+            turn("b"),
+            result("<Figure>"),
+            turn("c"),
         ),
         "assert (str(r), str(s), str(t)) == ('a', 'recorded', 'c')",
         cell("%%time\nempty = get_ipython().run_line_magic('shiro', 'who?')", count=5),
@@ -189,6 +192,17 @@ def test_a_clean_notebook_passes_in_its_folder_too(tmp_path: Path) -> None:
             "(install it: pip install no_such_package_of_ours)",
         ),
         (
+            ["import time", "exit()\ntime.sleep(1)", "x"],
+            "exited",
+            "cell 2 calls exit(), which ends the kernel: the cells below do not run.",
+        ),
+        (["quit", "x"], "exited", "cell 1 calls exit()"),
+        (
+            ["import os", "os._exit(0)"],
+            "died",
+            "the kernel ended, as exit() or os._exit(0) make it",
+        ),
+        (
             ["import os, signal", "os.kill(os.getpid(), signal.SIGKILL)"],
             "died",
             "the kernel died: ended by SIGKILL, as the system does where memory runs out",
@@ -223,6 +237,50 @@ def test_the_first_failure_is_told_as_what_it_is(
         assert found.failure.traceback.startswith("NameError  ")
         assert not found.failure.traceback.endswith("\n")
         assert [(each.cell.number, each.name) for each in found.forecast] == [(3, "missing_name")]
+
+
+@pytest.mark.parametrize("sources", [["x = 1", "exit()"], ["exit(keep_kernel=True)", "x = 1"]])
+def test_an_exit_that_keeps_no_cell_from_running_is_no_failure(
+    sources: list[str], tmp_path: Path
+) -> None:
+    skipped = cell("later", tags=["skip-execution"])
+    assert checked(write(tmp_path / "a.ipynb", *sources, skipped, "")).passes
+
+
+def test_what_leads_out_of_the_copy_is_not_changed_else_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, far = tmp_path / "project", tmp_path / "far"
+    monkeypatch.setenv("PWD", str(project))
+    monkeypatch.setenv("MY_DATA", f"{project}/data/")
+    path = write(
+        project / "a.ipynb",
+        "import os\nfrom pathlib import Path",
+        "Path(os.environ['JPY_SESSION_NAME']).unlink()",
+        "Path(os.environ['PWD'], 'pwd.txt').write_text('changed')",
+        "Path(os.environ['MY_DATA'] + 'own.txt').unlink()",
+        "Path('far/one.txt').write_text('changed')",
+        f"Path({str(project)!r}, 'real.txt').write_text('changed')",
+        "print(os.popen('git log 2>&1').read())",
+    )
+    for file in (
+        project / "pwd.txt",
+        project / "data/own.txt",
+        project / "real.txt",
+        far / "one.txt",
+    ):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("kept")
+    (project / ".git").mkdir()
+    (project / "far").symlink_to("../far")
+    found = checked(path)
+    assert found.passes
+    assert found.written == ("a.ipynb", "data/own.txt", "far/one.txt", "pwd.txt")
+    assert found.notes[-2:] == (REAL.format("real.txt"), NO_GIT)
+    assert REAL.format("real.txt") in text_of(found)
+    assert path.exists()
+    for kept in (project / "pwd.txt", project / "data/own.txt", far / "one.txt"):
+        assert kept.read_text() == "kept"
 
 
 def running(pid: int) -> bool:
