@@ -40,11 +40,14 @@ class CodeCell:
 
     @property
     def answers(self) -> list[str]:
-        """What the turns of a `%shiro` cell show in it, where a page of ours drew them."""
+        """What the turns of a `%shiro` cell show in it: an output with our mark, which an open page
+        leaves out, or in the three forms that we show a turn in."""
         texts = list[str]()
         for output in self.outputs:
             match output:
-                case {"metadata": {"shiro": _}, "data": {"text/plain": text}}:
+                case {"metadata": {"shiro": _}, "data": {"text/plain": text}} | {
+                    "data": {"text/plain": text, "text/markdown": _, "text/html": _}
+                }:
                     texts.append(joined(text))
         return texts
 

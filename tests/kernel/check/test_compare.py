@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import struct
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ def png(width: int, height: int, noise: bytes = b"") -> str:
     return base64.b64encode(head + b"\x08\x06\0\0\0" + noise * 20).decode()
 
 
+NOW = datetime(2026, 12, 1, 8, 0, 1, tzinfo=timezone(timedelta(hours=-3)))
 FRAME = "        price  n\ncity            \nOslo  12.250000  3\nRome   7.100000  4"
 
 
@@ -62,17 +64,41 @@ FRAME = "        price  n\ncity            \nOslo  12.250000  3\nRome   7.100000
         ("-1", "1", "differs"),
         ("part 2_ done", "part 1_ done", "differs"),
         ("1__2", "1__3", "differs"),
+        ("newest order: 2023-12-31", "newest order: 2024-12-31", "differs"),
+        ("2023-12-31 at 2026-11-30", "2023-12-31 at 2026-12-01", "times"),
+        ("waiting time 5 min, opened 08:00", "waiting time 95 min, opened 11:30", "differs"),
+        ("waiting time 5 min", "waiting time 95 min", "differs"),
+        ("at 06:10", "at 07:58:59", "times"),
+        ("at 06:10", "at 10:58", "times"),  # in UTC
+        ("Mon Nov 30 09:05:11 2026", "Tue Dec  1 08:00:00 2026", "times"),
+        ("datetime.date(2026, 1, 2)", "datetime.date(2026, 12, 1)", "times"),
+        ("datetime.date(2026, 1, 2)", "datetime.date(2026, 1, 3)", "differs"),
+        ("datetime.timedelta(days=3)", "datetime.timedelta(days=4)", "differs"),
+        ("0:00:01.234567", "0:00:02.000001", "times"),
+        ("Wall time: 1e+03 ns", "Wall time: 954 ns", "times"),
+        ("Wall time: 59.1 s", "Wall time: 1min 2s", "times"),
+        (
+            "CPU times: user 2 µs, sys: 1e+03 ns, total: 3 µs",
+            "CPU times: user 1 µs, sys: 0 ns, total: 1 µs",
+            "times",
+        ),
+        (
+            "1.2 ms ± 3 µs per loop (mean ± std. dev. of 7 runs, 100 loops each)",
+            "998 µs ± 1 µs per loop (mean ± std. dev. of 7 runs, 1,000 loops each)",
+            "times",
+        ),
         ("1_000", "1000", "same"),
         ("1e-12", "0", "differs"),
     ],
 )
 def test_texts_differ_by_what_they_say(was: str, now: str, how: str) -> None:
-    assert compared([printed(was)], [printed(now)]).how == how
-    assert compared([value(text_plain=was)], [value(text_plain=now)]).how == how
+    assert compared([printed(was)], [printed(now)], now=NOW).how == how
+    assert compared([value(text_plain=was)], [value(text_plain=now)], now=NOW).how == how
 
 
 def test_the_first_line_that_differs_is_told() -> None:
-    found = compared([printed("a\nat 10:20\nb 1\nc")], [printed("a\nat 10:21\nb 2\nd")])
+    saved, fresh = [printed("a\nat 10:20\nb 1\nc")], [printed("a\nat 07:59\nb 2\nd")]
+    found = compared(saved, fresh, now=NOW)
     assert found.what == "saved “b 1”, now “b 2”"
 
 
@@ -150,8 +176,33 @@ def test_html_counts_by_its_text_and_only_where_there_is_no_other() -> None:
     assert compared([was], [other]).how == "differs"
 
 
-def test_a_text_that_the_page_cut_is_compared_by_its_head() -> None:
+@pytest.mark.parametrize(
+    ("mime", "was", "now"),
+    [
+        ("text/markdown", "**3** rows", "**4** rows"),
+        ("text/latex", "$x^2$", "$x^3$"),
+        ("application/json", {"rows": 3}, {"rows": 4}),
+    ],
+)
+def test_what_a_page_renders_counts_by_its_source(mime: str, was: Any, now: Any) -> None:
+    plain = "<IPython.core.display.Markdown object>"
+    saved, fresh = (value(text_plain=plain, **{mime.replace("/", "_"): x}) for x in (was, now))
+    assert compared([saved], [saved]).how == "same"
+    assert compared([saved], [fresh]).how == "differs"
+    # Of a plain text, too, that does not tell the difference.
+    saved, fresh = (value(text_plain="Table(4)", **{mime.replace("/", "_"): x}) for x in (was, now))
+    assert compared([saved], [fresh]).how == "differs"
+
+
+def test_a_long_text_counts_whole_and_one_that_the_page_cut_by_what_it_left() -> None:
     whole = "".join(f"line {n}\n" for n in range(10_000))
-    cut = f"{whole[: CUT // 2]}\n… cut …\n{whole[-CUT // 2 :]}"
+    assert (
+        compared([printed(whole)], [printed(whole.replace("line 9500", "none"))]).how == "differs"
+    )
+    cut = f"{whole[: CUT // 2]}\n[… 78,890 characters left out …]\n{whole[-CUT // 2 :]}"
     assert compared([printed(cut)], [printed(whole)]).how == "same"
+    assert compared([printed(cut)], [printed(whole.replace("line 9500", "none"))]).how == "differs"
     assert compared([printed(cut)], [printed(f"x{whole}")]).how == "differs"
+    wide = "x" * (CUT // 2)
+    cut = f"{wide}\n[… 10 characters left out …]\n{wide}"
+    assert compared([printed(cut)], [printed(f"{wide}{'y' * 10}{wide}")]).how == "same"
