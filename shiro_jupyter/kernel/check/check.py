@@ -123,7 +123,7 @@ class Check:
         if fresh is None:  # it could not be asked: by the text of what ran
             fresh = frozenset[str]().union(*(names_bound(r.cell.source) for r in self._run.ran))
             fresh |= NAMES
-        return tuple(hidden(self.kernel, fresh, unrun))
+        return tuple(hidden(self.kernel, fresh, unrun, self.notebook.cells))
 
     def _row(self, cell: CodeCell) -> Row:
         for each in self._run.ran:

@@ -27,6 +27,7 @@ from .known import (
 )
 from .source import Magic, bound_in, magic_of, read
 
+_HIDING_IMPORTS = HIDING_NAMES | HIDING_ATTRIBUTES | {"*"}
 _DEPTH = 8  # calls into calls that are followed
 
 
@@ -139,7 +140,8 @@ class _Reader:
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
                 self._assign(node, sure)
             case ast.Import() | ast.ImportFrom():
-                if any(alias.name == "*" for alias in node.names):
+                whole = isinstance(node, ast.ImportFrom) and node.module in HIDING_NAMES
+                if whole or any(alias.name in _HIDING_IMPORTS for alias in node.names):
                     self.opaque = True
                 self._bind(*bound_in(node))
             case ast.Assert():
@@ -328,6 +330,8 @@ def _makes_symbols(node: ast.Call) -> bool:
             func=ast.Name(id="var") | ast.Attribute(attr="var"),
             args=[ast.Constant(value=str()), *_],
         ):
+            return True
+        case ast.Call(func=ast.Attribute(ast.Name("sympy" | "sp" | "sym"), "var")):
             return True
     return False
 

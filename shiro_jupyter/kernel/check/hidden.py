@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .cells import CodeCell
@@ -18,7 +18,7 @@ UNKNOWN = "nothing that is in the notebook"
 
 @dataclass(frozen=True)
 class Live:
-    """The kernel of the notebook: its names, the sources that it ran as `In`, and the names that
+    """The kernel of the notebook: its names, the sources that it ran by number, and the names that
     code of the agent bound which was not kept as a cell."""
 
     names: Collection[str]
@@ -44,21 +44,27 @@ class Order:
     gone: int = 0
 
 
-def hidden(live: Live, fresh: Collection[str], cells: Sequence[CodeCell]) -> list[Hidden]:
-    """`cells` are those that did not run, which would bind what they name."""
-    bound = set(fresh).union(*(names_bound(cell.source) for cell in cells))
+def hidden(
+    live: Live, fresh: Collection[str], unrun: Sequence[CodeCell], cells: Sequence[CodeCell] = ()
+) -> list[Hidden]:
+    """`unrun` are those of all `cells` that did not run, which would bind what they name."""
+    bound = set(fresh).union(*(names_bound(cell.source) for cell in unrun))
     left = sorted(name for name in live.names if name not in bound and not name.startswith("_"))
     by_history = dict[str, int]()
     for at, source in enumerate(live.history):
         if left and source:
             by_history |= dict.fromkeys(names_bound(source) & set(left), at)
-    return [Hidden(name, _origin(name, live.unkept, by_history)) for name in left]
+    there = {cell.source.strip() for cell in cells}
 
+    def origin(name: str) -> str:
+        at = by_history.get(name)
+        if at is None:
+            return AGENT if name in live.unkept else UNKNOWN
+        if live.history[at].strip() in there:
+            return f"[{at}], which does not bind it in a fresh run"
+        return f"[{at}], a cell that is gone or was changed"
 
-def _origin(name: str, unkept: Collection[str], by_history: Mapping[str, int]) -> str:
-    if name in by_history:
-        return f"[{by_history[name]}], a cell that is gone or was changed"
-    return AGENT if name in unkept else UNKNOWN
+    return [Hidden(name, origin(name)) for name in left]
 
 
 def order(cells: Sequence[CodeCell]) -> Order:

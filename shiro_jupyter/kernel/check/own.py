@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core.errors import ToolFailed, UsageError
 from ...core.workspace.threads import in_thread
+from .. import compat
 from ..document import LiveDocument
 from ..kept_code import KeptCode
 from ..notebook import NO_PAGE, located
@@ -44,6 +45,5 @@ async def own_notebook(document: LiveDocument, known: Path | None, wait: float =
 
 async def live_kernel(shell: Any, names: Collection[str], kept: KeptCode) -> Live:
     """What this kernel holds; `names` are those that may be told."""
-    ran = shell.user_ns.get("In")
-    history = [str(each) for each in ran] if isinstance(ran, list) else []
+    history = [str(each) for each in compat.inputs(shell)]
     return Live(names, history, frozenset(each.name for each in await kept.unkept()))

@@ -50,7 +50,8 @@ def read(source: str) -> Code:
     for magic in code.magics:
         if magic.body is not None and magic.name in BODIES:
             body = read(magic.body)
-            target = magic.line.split()[-1:] if magic.name == "capture" else []
+            words = [word for word in magic.line.split() if not word.startswith("-")]
+            target = words if magic.name == "capture" else []
             if body.tree and target and target[0].isidentifier():
                 made = ast.parse(f"{target[0]} = ''").body
                 return Code(ast.Module([*made, *body.tree.body], []))

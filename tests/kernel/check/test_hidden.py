@@ -17,6 +17,13 @@ def test_each_name_of_the_live_kernel_alone_is_told_with_where_it_came_from() ->
     ]
 
 
+def test_a_cell_that_stands_as_it_ran_is_not_said_to_be_gone() -> None:
+    cells = [CodeCell(1, "flag = False"), CodeCell(2, "if flag:\n    extra = 1\n")]
+    live = Live(["extra"], ["", "flag = True", "if flag:\n    extra = 1"])
+    (found,) = hidden(live, {"flag"}, [], cells)
+    assert found.origin == "[2], which does not bind it in a fresh run"
+
+
 def test_counts_tell_the_order_that_cells_ran_in() -> None:
     first, second, third = (CodeCell(n, "x", count=c) for n, c in ((1, 5), (2, 2), (4, 9)))
     unrun, empty = CodeCell(5, "y"), CodeCell(6, " ")
