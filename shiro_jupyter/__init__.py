@@ -14,13 +14,14 @@ from .kernel.lazy import make_tool
 __all__ = ["load_ipython_extension", "tool", "unload_ipython_extension"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+_NONE_YET: Any = object()
 
 
 @overload
 def tool(function: F, /) -> F: ...
 @overload
 def tool(*, ask: bool = True) -> Callable[[F], F]: ...
-def tool(function: Any = None, /, *, ask: bool = True) -> Any:
+def tool(function: Any = _NONE_YET, /, *, ask: bool = True) -> Any:
     """Make a function of a cell a tool of the agent, from its next turn on; the function stays as
     it is.
 
@@ -36,7 +37,7 @@ def tool(function: Any = None, /, *, ask: bool = True) -> Any:
     def made(function: Any) -> Any:
         return make_tool(function, ask=ask, in_turn=in_turn())
 
-    return made if function is None else made(function)
+    return made if function is _NONE_YET else made(function)
 
 
 def load_ipython_extension(shell: Any) -> None:

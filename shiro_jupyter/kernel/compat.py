@@ -24,7 +24,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
 if sys.platform == "win32":
@@ -184,6 +184,19 @@ def loop_inside() -> Iterator[asyncio.AbstractEventLoop]:
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
         asyncio._set_running_loop(outer)
+
+
+def run_inside(work: Coroutine[Any, Any, None]) -> None:
+    """Run it to its end there; an interrupt cancels it."""
+    with loop_inside() as loop:
+        task = loop.create_task(work)
+        try:
+            loop.run_until_complete(task)
+        except KeyboardInterrupt:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                loop.run_until_complete(task)
+            raise
 
 
 def connection_file(shell: Any) -> str:

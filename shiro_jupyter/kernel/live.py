@@ -89,8 +89,10 @@ class LiveKernel:
             owner.hide()
         self.begins(code)
         try:
-            self._job = self.main.put(run, awaited=awaited, owner=owner, here=nowhere)
-            result: CodeResult = await self.main.result(self._job)
+            self._job = job = self.main.put(run, awaited=awaited, owner=owner, here=nowhere)
+            result: CodeResult = await self.main.result(job)
+            if isinstance(result.error, KeyboardInterrupt) and not job.stopped_at:  # its own
+                result = replace(result, interrupted=False)
             self.ended(result)
             return replace(result, pictures=tuple(drawn), value=None, error=None)
         finally:

@@ -55,7 +55,7 @@ class Job:
     here: bool
     future: concurrent.futures.Future[Any] = field(default_factory=concurrent.futures.Future)
     task: asyncio.Task[Any] | None = None
-    stopped_at: float = float("-inf")
+    stopped_at: float = 0.0  # by the monotonic clock; 0 for never
     served_by: Server | None = None
 
 

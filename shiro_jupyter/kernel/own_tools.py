@@ -22,11 +22,12 @@ from IPython.core.getipython import get_ipython
 from pydantic import ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
 
-from ..core.errors import UsageError
+from ..core.errors import InvalidArguments, ModelMendable, UsageError
 from ..core.policy.subjects import Subject
 from ..core.sessions.session import Session
 from ..core.tools.base import Parameters, Tool, ToolContext, ToolResult, bounded, schema_of
 from . import compat
+from .describe import class_name, kind
 from .run_code import CodeResult, Live
 from .tools import OUR_NAMES
 from .tools.run_python import ran
@@ -75,14 +76,17 @@ class Mark:
         given = self.parameters.model_validate_json(json.dumps(arguments))
         values = {self.fields[name]: getattr(given, name) for name in given.model_fields_set}
         value = self.function(**values)
-        if inspect.isawaitable(value):
+        if self.awaits:
             return self._awaited(value)
-        self.value = _as_text(value)
+        if inspect.isawaitable(value):  # of a function that does not look as if it were async
+            compat.run_inside(self._awaited(value))
+        else:
+            self.value = _as_text(value)
         return None
 
-    async def _awaited(self, value: Awaitable[Any]) -> None:
+    async def _awaited(self, value: Any) -> None:
         __tracebackhide__ = True
-        self.value = _as_text(await value)
+        self.value = _as_text(await value if inspect.isawaitable(value) else value)
 
     def code(self, arguments: dict[str, Any], known: dict[str, Any]) -> str:
         """What is run. The names in the comment are those that it may change in place: so it is
@@ -102,6 +106,18 @@ class OwnTool(Tool[OwnParameters]):
 
     def __init__(self, live: Live, namespace: dict[str, Any]) -> None:
         self._live, self._namespace = live, namespace
+
+    def parse(self, arguments: str) -> OwnParameters:
+        """A hint may bring along code of theirs, which runs here, on the agent's thread."""
+        try:
+            return super().parse(arguments)
+        except ModelMendable:
+            raise
+        except BaseException as error:
+            raise InvalidArguments(
+                f"The arguments of {self.name} do not fit: checking them raised "
+                f"{class_name(type(error))}."
+            ) from None
 
     def summary(self, parameters: OwnParameters) -> str:
         return f"{self.name}({_listed(_said(parameters))})"
@@ -193,7 +209,10 @@ def _as_text(value: Any) -> str:
     if type(value) is str:
         return bounded(value)
     shell: Any = get_ipython()
-    return bounded(str(shell.display_formatter.formatters["text/plain"](value)))
+    text = shell.display_formatter.formatters["text/plain"](value)
+    if text is None:  # the formatter has shown the person why
+        return f"It returned {kind(value)}, which cannot be shown: its __repr__ raised an error."
+    return bounded(str(text))
 
 
 # -- the decorator -------------------------------------------------------------------------
@@ -219,6 +238,13 @@ def _mark_of(function: Any, ask: bool) -> Mark:
         source = inspect.getsource(function)
     except (OSError, TypeError):  # made by `exec`, or of no file
         source = ""
+    try:
+        f"{text}{json.dumps(schema_of(parameters), ensure_ascii=False)}".encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"The docstring or a hint of {name} holds half a character, which cannot be sent: take "
+            "it out."
+        ) from None
     members = {"name": name, "parameters": parameters, "__doc__": bounded(text, TEXT_LIMIT)}
     tool: type[OwnTool] = type(name, (OwnTool,), members)
     mark = Mark(function, parameters, fields, ask, source, tool)

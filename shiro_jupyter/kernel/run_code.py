@@ -79,7 +79,7 @@ class CodeResult:
         parts += map(str, self.shown)
         if self.unshown:
             parts.append(f"[… {self.unshown:,} more shown to the person …]")
-        parts.append(self.traceback)
+        parts.append("" if self.interrupted else self.traceback)
         text = "\n".join(part for part in parts if part)
         return text or ("" if self.interrupted else "Done; it printed nothing and has no value.")
 
@@ -270,7 +270,7 @@ class _Job:
             stderr=_as_seen(self._tee.kept["stderr"].text(log)),
             shown=tuple(self._shown),
             unshown=self._unshown,
-            traceback=self._traceback if failed and not interrupted else "",
+            traceback=self._traceback if failed else "",
             log=log,
             value=self._result.result if self._result else None,
             error=error,

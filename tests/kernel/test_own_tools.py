@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import pandas as pd
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 import shiro_jupyter as shiro
 from shiro_jupyter.core.errors import InvalidArguments, UsageError
@@ -177,6 +177,18 @@ def test_arguments_that_do_not_fit_are_told_by_their_names() -> None:
         made(lookup).parse('{"customer": "Ada", "limt": 3}')
 
 
+def leaves(value: int) -> int:
+    raise SystemExit
+
+
+def test_a_check_of_a_hint_that_raises_is_an_argument_that_does_not_fit() -> None:
+    @shiro.tool
+    def take(value: Annotated[int, AfterValidator(leaves)]) -> None: ...
+
+    with pytest.raises(InvalidArguments, match="take do not fit: checking them raised SystemExit"):
+        made(take).parse('{"value": 3}')
+
+
 # -- what makes no tool ------------------------------------------------------------------------
 
 
@@ -213,6 +225,12 @@ def run_python() -> None: ...
 def prüfe() -> None: ...
 
 
+def half_a_character() -> None: ...
+
+
+half_a_character.__doc__ = "\ud800"
+
+
 @pytest.mark.parametrize(
     ("function", "why"),
     [
@@ -223,6 +241,8 @@ def prüfe() -> None: ...
         (functools.partial(nothing), "not above a partial"),
         (print, "not above a builtin"),
         (3, "not above a int"),
+        (None, "not above a NoneType"),
+        (half_a_character, "docstring or a hint of half_a_character holds half a character"),
         (numbers, "numbers yields its values one by one: have it return a list"),
         (positional, "positional takes value without a name"),
         (several, r"several takes \*values without a name"),
@@ -377,6 +397,21 @@ def sleeps() -> None:
     """Sleep."""
     open("sleeping", "w").close()
     time.sleep(60)
+@shiro.tool(ask=False)
+def hands_on(seconds: float) -> object:
+    """Hand on what has to be awaited."""
+    return later(seconds)
+class Unshown:
+    def __repr__(self):
+        raise OSError("no repr")
+@shiro.tool(ask=False)
+def unshown() -> object:
+    """Give what cannot be shown."""
+    return Unshown()
+@shiro.tool(ask=False)
+def stops() -> None:
+    """Stop."""
+    raise KeyboardInterrupt
 @shiro.tool
 def asks(name: str) -> str:
     """Ask."""
@@ -406,6 +441,9 @@ def kernel(
         *(calls("await", "later", seconds=0), says("await", "Awaited.")),
         *(calls("break", "breaks"), says("break", "Broke.")),
         *(calls("sleep", "sleeps"), says("sleep", "Slept.")),
+        *(calls("hand on", "hands_on", seconds=0), says("hand on", "Handed on.")),
+        *(calls("show it", "unshown"), says("show it", "Shown.")),
+        *(calls("stop it", "stops"), says("stop it", "Stopped.")),
         *(calls("ask me", "asks", name="Bo"), says("ask me", "Asked.")),
         *(runs("define", made_in_a_turn), says("define", "Defined.")),
         says("hi", "Hello."),
@@ -433,6 +471,29 @@ def test_one_that_is_async_is_awaited_in_a_cell_that_awaits_and_in_one_that_bloc
     for cell in ("r = %shiro await", "%time r = get_ipython().run_line_magic('shiro', 'await')"):
         assert kernel.run(cell, stdin=str).status == "ok"
         assert kernel.value(LAST) == "'waited'"
+
+
+def test_what_a_plain_function_hands_on_is_awaited_too(kernel: Kernel) -> None:
+    for cell in (
+        "r = %shiro hand on",
+        "%time r = get_ipython().run_line_magic('shiro', 'hand on')",
+    ):
+        assert kernel.run(cell, stdin=str).status == "ok"
+        assert kernel.value(LAST) == "'waited'"
+
+
+def test_an_object_that_cannot_be_shown_is_told_as_such(kernel: Kernel) -> None:
+    kernel.run("r = %shiro show it", stdin=str)
+    assert kernel.value(LAST) == repr(
+        "It returned Unshown, which cannot be shown: its __repr__ raised an error."
+    )
+
+
+def test_a_tool_that_raises_an_interrupt_itself_has_failed(kernel: Kernel) -> None:
+    outputs = kernel.run("r = %shiro stop it", stdin=str)
+    assert outputs.status == "ok" and "Stopped." in outputs.stdout
+    said = kernel.run(f"print({LAST})").stdout
+    assert "Interrupted by the person" not in said and "raise KeyboardInterrupt" in said
 
 
 def test_an_error_is_its_result_and_shows_no_frame_of_ours(kernel: Kernel) -> None:
@@ -483,7 +544,8 @@ def test_a_cell_that_is_run_again_replaces_it_and_a_deleted_one_is_gone(kernel: 
     assert "Pass it on." in described and "'n'" not in described
     kernel.run("del passing")
     kernel.run("%shiro hi", stdin=str)
-    assert kernel.value(TOOLS) == "['asks', 'breaks', 'later', 'lookup', 'sleeps']"
+    left = "asks breaks hands_on later lookup sleeps stops unshown"
+    assert kernel.value(TOOLS) == repr(left.split())
 
 
 def test_code_of_a_turn_makes_no_tool(kernel: Kernel) -> None:

@@ -135,6 +135,7 @@ def test_native_code_does_not_hold_the_turn(
     result = asyncio.run(scene())
     assert bench.printed == ["half way\n"]
     assert result == ToolResult("interrupted", f"{run_python.NATIVE}\nhalf way\n")
+    assert "has not stopped yet: it cleans up, or is inside native code" in result.text
 
 
 def test_output_is_handed_over_on_the_agents_loop(tmp_path: Path) -> None:

@@ -114,7 +114,8 @@ def test_code_that_was_stopped_or_never_ran_says_so() -> None:
     assert withheld.told(refused) == refused
     told = withheld.told(ToolResult("interrupted", f"{NATIVE}\n{SECRET}")).text
     assert (
-        told.startswith("Interrupted by the person, but the code still runs") and SECRET not in told
+        told.startswith("Interrupted by the person, but the code has not stopped yet")
+        and SECRET not in told
     )
 
 

@@ -29,8 +29,8 @@ PARTIAL_LIMIT = 8_000
 TITLE = "Run this code in the kernel?"
 INTERRUPTED = "Interrupted by the person; what the code had done stays done. Its output:"
 NATIVE = (
-    "Interrupted by the person, but the code still runs: it is inside native code that cannot be "
-    "stopped, and ends when that returns. Run nothing else until then. Its output so far:"
+    "Interrupted by the person, but the code has not stopped yet: it cleans up, or is inside "
+    "native code. Run nothing else until it ends. Its output so far:"
 )
 DROPPED = "Interrupted by the person before the code began; nothing was run."
 
