@@ -7,6 +7,7 @@ numpy's own descriptors; what an array of xarray holds may be of any class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
 
@@ -24,6 +25,14 @@ from .describe import (
 
 # Variables of a dataset and fields of a structured array that are named.
 NAMED = 20
+
+
+def unwarned() -> AbstractContextManager[object]:
+    """Within it figures that overflow, or that nobody can give, raise no warning, which would show
+    in the person's cell and run their hook. Of this thread alone; a filter of warnings would be
+    of all."""
+    errstate = library("numpy").get("errstate")
+    return errstate(all="ignore") if errstate else nullcontext()
 
 
 def array_summary(value: object) -> str:

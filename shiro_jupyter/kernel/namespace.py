@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.errors import ToolFailed
 from ..core.tools.base import bounded
+from .arrays import unwarned
 from .describe import (
     count,
     cut,
@@ -210,7 +211,8 @@ class Namespace:
                 view.check(value, step)
                 value = part_of(value, step, shown)
             details = Details(not view.closed, view.frame, view.lazy)
-            text = "\n".join(details.of(shown, value))
+            with unwarned():
+                text = "\n".join(details.of(shown, value))
             return bounded(view.told(text), INSPECT_LIMIT)
         except TABLE_ERRORS as error:
             raise ToolFailed(

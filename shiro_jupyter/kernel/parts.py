@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from ..core.errors import ToolFailed
 from .describe import count, cut, derives, kind, mro_of, no_such
 from .frames import frame_of, lazy_column, lazy_of
+
+_RAW = re.compile(r"\b[rR][\"']")
+_ESCAPE = re.compile(r"\\([\n\\'\"abfnrtvxNuU0-7]?)")
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def parsed(expression: str) -> Named:
     )
     steps: list[str | int] = []
     try:
-        node: ast.expr = ast.parse(expression.strip(), mode="eval").body
+        node: ast.expr = ast.parse(_with_known_escapes(expression.strip()), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise wrong from None
     while not isinstance(node, ast.Name):
@@ -56,6 +60,13 @@ def parsed(expression: str) -> Named:
             raise wrong
         node = node.value
     return Named(node.id, tuple(reversed(steps)))
+
+
+def _with_known_escapes(expression: str) -> str:
+    """The same expression; Python would warn, in the person's cell, of a backslash by itself."""
+    if _RAW.search(expression):
+        return expression
+    return _ESCAPE.sub(lambda found: found[0] if found[1] else "\\\\", expression)
 
 
 def part_of(value: Any, step: str | int, shown: str) -> Any:

@@ -7,6 +7,7 @@ import math
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -308,6 +309,36 @@ def test_whatever_there_is_the_text_keeps_its_caps(
                 assert len(space.inspect(expression)) <= INSPECT_LIMIT + LEFT_OUT
             except ToolFailed as failed:
                 assert len(str(failed)) <= SENTENCE
+
+
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_looking_warns_of_nothing(action: Any) -> None:
+    """It would show in the person's cell, run their hook, or break where they made it an error."""
+    infinite, large = [math.inf, -math.inf], [1.7e308] * 2
+    space = namespace(
+        {
+            "infinite": np.array(infinite),
+            "large": np.array(large),
+            "column": pd.Series(infinite),
+            "table": pd.DataFrame({"a": infinite, "b": large}),
+            "sparse": pd.Series(infinite).astype("Sparse[float]"),
+            "long": pd.Series(np.array(["1e4000"], dtype=np.longdouble)),
+            "keyed": {r"\d": 1},
+        }
+    )
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter(action)
+        texts = {name: space.inspect(name) for name in space.variables()}
+        assert space.inspect(r'keyed["\d"]') == r'keyed["\d"]: int = 1'
+        assert space.inspect(r'keyed[r"\d"]') == r'keyed[r"\d"]: int = 1'
+        assert space.inspect(r'keyed["\\d"]') == r'keyed["\\d"]: int = 1'
+        space.listing()
+    assert not warned
+    assert "min -inf, max inf, mean nan" in texts["infinite"]
+    assert "min 1.7e+308, max 1.7e+308, mean inf" in texts["large"]
+    assert "- a: float64, 0 missing, 2 distinct, min -inf, max inf, mean nan" in texts["table"]
+    assert "0 missing, 2 distinct" in texts["sparse"]
+    assert "0 missing, 1 distinct" in texts["long"]
 
 
 @given(values)

@@ -15,7 +15,8 @@ SLOW_ROWS = 20_000
 TOP = 5
 # Arrays of a table whose sizes are added up.
 ADDED_UP = 1_000
-# What a library may raise about a table that another thread is changing.
+# What a library may raise about a table that another thread is changing, or where the person has
+# made errors of warnings.
 TABLE_ERRORS = (
     ArithmeticError,
     AssertionError,
@@ -25,6 +26,7 @@ TABLE_ERRORS = (
     RuntimeError,
     TypeError,
     ValueError,
+    Warning,
 )
 
 
