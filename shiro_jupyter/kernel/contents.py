@@ -167,7 +167,7 @@ class _Array(Contents):
 class _Pandas(Contents):
     def are_of(self, value: Any) -> bool:
         axes = zip(value.axes, self.kept.axes, strict=True)
-        if not all(a.is_(b) and list(a.names) == list(b.names) for a, b in axes):
+        if not all(_is_alike(a, b) and list(a.names) == list(b.names) for a, b in axes):
             return False
         if value.ndim == 1 and value.name != self.kept.name:
             return False
@@ -308,6 +308,16 @@ def _types(table: Any) -> tuple[Any, ...]:
     if not hasattr(table, "columns"):
         return table.name, table.dtype
     return (*table.columns, *table.dtypes)
+
+
+def _is_alike(axis: Any, other: Any) -> bool:
+    """The same, or equal texts: a column that came and went leaves another axis behind."""
+    if axis.is_(other):
+        return True
+    if type(axis) is not type(other) or len(axis) != len(other) or len(axis) > ITEMS:
+        return False
+    pairs = zip(axis, other, strict=True)
+    return axis.dtype == other.dtype and all(type(a) is type(b) is str and a == b for a, b in pairs)
 
 
 def _pandas(frame: Any) -> _Pandas:

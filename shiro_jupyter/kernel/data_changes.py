@@ -16,6 +16,8 @@ from .sizes import is_container
 
 COLUMNS = 2_000  # of a table, whose names and types are compared
 NAMED = 3  # columns
+RESET = frozenset({"In", "Out", "exit", "get_ipython", "quit"})
+LONG = 40  # characters of a name
 NAMES = 8  # of each kind of change
 DETAILED = 4  # names whose change is told in full
 
@@ -86,10 +88,12 @@ def _size(value: Any) -> Size:
 
 def told(changes: Iterable[Change]) -> str:
     """`df 10,000 → 9,812 rows, +price_eur · new: total, by_month (12 × 3) · deleted: tmp`; empty
-    where there is nothing to tell. Scratch names, which begin with `_`, and modules are left out.
+    where there is nothing to tell. Scratch names, which begin with `_`, modules, and what IPython
+    binds anew by `%reset` are left out.
     """
     found = sorted(
-        (each for each in changes if not each.name.startswith("_")), key=lambda each: each.name
+        (each for each in changes if not each.name.startswith("_") and each.name not in RESET),
+        key=lambda each: each.name,
     )
     parts: list[str] = []
     plain: list[Change] = []
@@ -97,15 +101,15 @@ def told(changes: Iterable[Change]) -> str:
         if each.kind in ("bound", "filled"):
             said = _difference(each)
             if said and len(parts) < DETAILED:
-                parts.append(f"{each.name} {said}")
+                parts.append(f"{_plain(each.name)} {said}")
             else:
                 plain.append(each)
     new = [_new(each) for each in found if each.kind == "new" and each.after.kind != "module"]
     groups = (
         ("new", new),
-        ("changed", [each.name for each in plain if each.kind == "filled"]),
-        ("rebound", [each.name for each in plain if each.kind == "bound"]),
-        ("deleted", [each.name for each in found if each.kind == "gone"]),
+        ("changed", [_plain(each.name) for each in plain if each.kind == "filled"]),
+        ("rebound", [_plain(each.name) for each in plain if each.kind == "bound"]),
+        ("deleted", [_plain(each.name) for each in found if each.kind == "gone"]),
     )
     parts += [f"{label}: {listed(names, NAMES)}" for label, names in groups if names]
     return " · ".join(parts)
@@ -113,7 +117,14 @@ def told(changes: Iterable[Change]) -> str:
 
 def _new(change: Change) -> str:
     size = str(change.after)
-    return f"{change.name} ({size})" if size else change.name
+    name = _plain(change.name)
+    return f"{name} ({size})" if size else name
+
+
+def _plain(name: str) -> str:
+    """In quotes where it would break the line or pass for more of it; a long one is cut."""
+    short = name if len(name) <= LONG else f"{name[: LONG - 1]}…"
+    return short if short.isprintable() and not set(short) & set("·,:→") else repr(short)
 
 
 def _difference(change: Change) -> str:
@@ -138,9 +149,11 @@ def _columns(before: Size, after: Size) -> list[str]:
         return []
     other = [name for name in new if name in old and old[name] != new[name]]
     return [
-        *_some([f"+{name}" for name in new if name not in old], "+{:,} columns"),
-        *_some([f"-{name}" for name in old if name not in new], "-{:,} columns"),
-        *_some([f"{name} now {new[name]}" for name in other], "{:,} columns of another type"),
+        *_some([f"+{_plain(name)}" for name in new if name not in old], "+{:,} columns"),
+        *_some([f"-{_plain(name)}" for name in old if name not in new], "-{:,} columns"),
+        *_some(
+            [f"{_plain(name)} now {new[name]}" for name in other], "{:,} columns of another type"
+        ),
     ]
 
 

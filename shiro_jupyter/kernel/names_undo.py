@@ -324,8 +324,11 @@ def _all_in_all(
         value = filled.left.value
         if filled.before is not None and id(value) in looked:
             filled.back = filled.before.are_of(value)
-        if filled.name not in changes.bound and now.get(filled.name) is value and not filled.back:
-            yield Change(filled.name, "filled", filled.was, size_now(value))
+        if value is None or filled.back:
+            continue
+        for name in now:  # whatever it is called, the person may know it by that name
+            if now[name] is value and name not in changes.bound:
+                yield Change(name, "filled", filled.was, size_now(value))
     for name, bound in changes.bound.items():
         if bound.before is _ABSENT:
             if name in now:
