@@ -59,6 +59,7 @@ class Access(World):
             return Items((PLAIN, self.add(self.table(source.of).made())))
         if isinstance(source, Frame | Part):
             return PLAIN
+        self.used(source)
         return Value(trust(source), frames(source))
 
     # -- attributes ----------------------------------------------------------------------------
@@ -86,6 +87,7 @@ class Access(World):
                 return Bound(trust(owner), frames(owner), owner, name)
             case Const() | Closure():
                 return PLAIN
+        self.used(owner)
         return Value(trust(owner), frames(owner))
 
     def _of_frame(self, frame: Frame, node: ast.Attribute) -> Known:
@@ -130,6 +132,7 @@ class Access(World):
                         return value
             case Column():
                 return replace(owner) if isinstance(key, Mask) else PLAIN
+        self.used(owner, key)
         return Value(trust(owner), frames(owner))
 
     def _item_of_frame(self, frame: Frame, key: Known, node: ast.Subscript) -> Known:

@@ -9,6 +9,8 @@ from .schema import Schema
 from .values import (
     PLAIN,
     THEIRS,
+    Bound,
+    Column,
     Const,
     Frame,
     Items,
@@ -30,14 +32,14 @@ class Bindings(Expressions):
     def __init__(self, schema: Schema, nodes: int) -> None:
         super().__init__(schema, nodes)
         # Of each function that is being followed, the names it declares to be global.
-        self.everywhere: list[set[str]] = []
+        self.globals: list[set[str]] = []
 
     # -- binding -------------------------------------------------------------------------------
 
     def bind(self, target: ast.AST, value: Known) -> None:
         match target:
             case ast.Name(id=name):
-                everywhere = bool(self.everywhere) and name in self.everywhere[-1]
+                everywhere = bool(self.globals) and name in self.globals[-1]
                 self.state.scopes[0 if everywhere else -1][name] = value
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 self._unpack(targets, value)
@@ -67,8 +69,6 @@ class Bindings(Expressions):
             owner, key = owner.of, both[1]
         elif isinstance(owner, Part) and owner.name.startswith("columns"):
             self.open(owner.of)
-        elif isinstance(owner, Row):  # is on its own from now on
-            self.renew(owner, Row())
         if isinstance(owner, Frame):
             known = all_strings(key)
             if known is not None and (located or not isinstance(node.slice, ast.Tuple)):
@@ -77,8 +77,13 @@ class Bindings(Expressions):
                 self.open(owner)
         elif isinstance(owner, Items | Mapping):
             self.spoil(owner)
+        elif isinstance(owner, Row | Bound | Column):
+            self.unsettle()
+        elif isinstance(owner, Module) and "get_ipython" in owner.path:
+            self.lose()  # its `user_ns`
         elif isinstance(owner, Value) and owner.frames and not isinstance(owner, Part):
             self.loosen()
+            self.unsettle()
             if (name := text(key)) is not None:
                 self.gain_all(name)
             elif not isinstance(key, Mask) and not _number(key):
@@ -90,25 +95,27 @@ class Bindings(Expressions):
                 names, table = all_strings(value), self.table(owner)
                 self.put(owner, table.opened() if names is None else table.made().only(*names))
             case Frame() if name == "index":
-                self.reindexed(owner)
+                self.reindexed()
             case Frame():
                 self.gain(owner, [name])
-            case Part(of=frame):
+            case Part():
                 if owner.name.startswith("index"):
-                    self.reindexed(frame)
+                    self.reindexed()
+                elif owner.name.startswith("_"):
+                    self.attributes_known = False
             case Module():
                 self.attributes_known &= "options" in owner.path
-            case Row():
-                self.renew(owner, Row())
+            case Row() | Column() | Bound():
+                self.reindexed()
             case Value(frames=True):
                 self.attributes_known = False
+                self.reindexed()
                 if name == "columns":
                     self.open_all()
-                elif name in ("name", "names", "index"):
-                    for at in self.state.tables:
-                        self.reindexed(Frame(at=at))
-                else:
+                elif name not in ("name", "names", "index"):
                     self.gain_all(name)
+            case Value():
+                self.reindexed()
 
     # -- assignments ---------------------------------------------------------------------------
 

@@ -85,6 +85,8 @@ def called(world: World, callee: Known, call: Call) -> Known:
         if fills and frames(callee):
             world.open_all()
             world.loosen()
+        if fills:
+            world.reindexed()
         world.exposed(given, by)
         if by == USER:
             world.forget()
@@ -110,15 +112,18 @@ def _of_table(world: World, part: Part, call: Call) -> Known:
             call.uses(call.named.get(word), levels=True)
         return PLAIN
     if name.startswith("index.") and "inplace" in call.named:
-        world.reindexed(frame)
+        world.reindexed()
     if name == "sql":
         return check_polars_table(world, frame, call)
     does = _METHODS.get(table.kind, {}).get(name)
     if does is None or call.starred:
         world.exposed(given, KNOWN)
         _let_run(world, name, given)
-        if "inplace" in call.named or call.starred or name in _FILLING:
+        if name.startswith("_"):
+            world.attributes_known = False
+        if "inplace" in call.named or call.starred or name in _FILLING or name.startswith("_"):
             world.open(frame)
+            world.reindexed()
         return ANY
     does.check(call)
     if does.makes == "any":
@@ -158,10 +163,18 @@ def _bound(world: World, bound: Bound, call: Call) -> Known:
     given = [*call.args, *call.named.values()]
     match owner:
         case Expr():
+            if name == "pipe":
+                function = call.given(0, "function")
+                if isinstance(function, Closure):
+                    return world.call(function, owner, *call.args[1:], **call.named)
+                world.ran(function, *given)
+                return PLAIN
             world.exposed(given, KNOWN)
             _let_run(world, name, given)
             return polars_expressions.method(owner, name, call.node, call.args, call.named)
         case Column():
+            if "inplace" in call.named or call.starred or name.startswith("_"):
+                world.reindexed()
             made = column_method(call, owner, name)
             _let_run(world, name, given)
             return made
@@ -178,6 +191,8 @@ def _bound(world: World, bound: Bound, call: Call) -> Known:
         case Connection():
             return _of_connection(world, owner, name, call)
     world.exposed(given, KNOWN)
+    if name in _FILLING or "inplace" in call.named or call.starred:
+        world.unsettle()  # a row
     return PLAIN
 
 
@@ -208,12 +223,12 @@ def _of_container(world: World, owner: Items | Mapping, name: str, call: Call) -
 def _of_connection(world: World, owner: Connection, name: str, call: Call) -> Known:
     if name in ("sql", "query", "execute"):
         said = text(call.given(0, "query"))
-        check_query(world, said, call.node, certain=owner.fresh)
+        check_query(world, said, call.node, owner)
         return owner if name == "execute" else PLAIN
     if name == "register":
         registered, table = text(call.given(0, "view_name")), call.given(1, "python_object")
         if registered is not None and isinstance(table, Frame):
-            world.registered[registered] = world.add(world.table(table))
+            world.registered[owner.at, registered] = world.add(world.table(table))
         else:
             world.catalog_known = False
         return owner

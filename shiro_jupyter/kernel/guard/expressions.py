@@ -82,6 +82,7 @@ class Expressions(Access):
 
     def _formattedvalue(self, node: ast.FormattedValue) -> Known:
         value = self.value(node.value)
+        self.used(value)
         if node.format_spec is None and node.conversion == -1 and isinstance(value, Const):
             return Const(value=str(value.value)) if type(value.value) in (str, int) else PLAIN
         self.value(node.format_spec)
@@ -142,6 +143,7 @@ class Expressions(Access):
 
     def _compare(self, node: ast.Compare) -> Known:
         values = [self.value(each) for each in (node.left, *node.comparators)]
+        self.used(*values)
         if any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
             self.asked.update(name for each in values for name in strings(each))
             return PLAIN
@@ -152,6 +154,7 @@ class Expressions(Access):
 
     def _binop(self, node: ast.BinOp) -> Known:
         one, two = self.value(node.left), self.value(node.right)
+        self.used(one, two)
         if (made := operated(one, two)) is not None:
             return made
         if isinstance(node.op, ast.BitAnd | ast.BitOr | ast.BitXor) and not _holds(one, two):
@@ -174,6 +177,7 @@ class Expressions(Access):
 
     def _unaryop(self, node: ast.UnaryOp) -> Known:
         value = self.value(node.operand)
+        self.used(value)
         if isinstance(node.op, ast.Not):
             return PLAIN
         if isinstance(value, Expr | Column):

@@ -9,7 +9,16 @@ from typing import Any
 from .binding import Bindings
 from .expressions import unrolled
 from .schema import HARMLESS, Schema, origin
-from .shape import catches, expects, is_main, may_leave, parameters
+from .shape import (
+    LETTING_THROUGH,
+    catches,
+    declares,
+    expects,
+    is_main,
+    leaves_early,
+    may_leave,
+    parameters,
+)
 from .values import (
     ANY,
     KNOWN,
@@ -17,6 +26,7 @@ from .values import (
     THEIRS,
     USER,
     Closure,
+    Connection,
     Frame,
     Known,
     Module,
@@ -26,6 +36,7 @@ from .values import (
 from .verdict import Finding, Verdict
 from .world import State, TooMuch
 
+_ROUNDS = 4  # of a loop, until what is known of the tables stays
 _DEPTH = 4  # calls within calls that are followed
 
 
@@ -89,7 +100,7 @@ class Flow(Bindings):
     # -- branches and loops --------------------------------------------------------------------
 
     def _if(self, node: ast.If) -> None:
-        self.value(node.test)
+        self.used(self.value(node.test))
         before = self.state.copy()
         with self.doubted(not is_main(node.test)):
             self.block(node.body)
@@ -101,21 +112,28 @@ class Flow(Bindings):
         source = self.value(node.iter)
         many = unrolled(source) if not self._loops else None
         if many is not None and not node.orelse:
-            leaves = any(isinstance(each, ast.Break) for each in ast.walk(node))
-            self._loops += 1
-            for at, each in enumerate(many):
-                self.bind(node.target, each)
-                with self.doubted(leaves and at > 0):
-                    self.block(node.body)
-            self._loops -= 1
-            if leaves:
-                self._again(node.body, lambda: self.bind(node.target, ANY), certain=False)
+            self._unroll(node, many)
             return
         certain = isinstance(source, Rows) and bool(source.row.table and source.row.table.rows)
         self._again(node.body, lambda: self.bind(node.target, self.element(source)), certain)
         self.block(node.orelse)
 
     _asyncfor = _for
+
+    def _unroll(self, node: ast.For | ast.AsyncFor, many: tuple[Known, ...]) -> None:
+        leaves, ends = leaves_early(node), []
+        self._loops += 1
+        for at, each in enumerate(many):
+            self.bind(node.target, each)
+            with self.doubted(leaves and at > 0):
+                self.block(node.body)
+            if leaves:
+                ends.append(self.state.copy())
+        self._loops -= 1
+        for end in ends:
+            self.join(end)
+        if leaves:
+            self._again(node.body, lambda: self.bind(node.target, ANY), certain=False)
 
     def _while(self, node: ast.While) -> None:
         self.value(node.test)
@@ -125,16 +143,22 @@ class Flow(Bindings):
 
     def _again(self, body: list[ast.stmt], start: Callable[[], None], certain: bool) -> None:
         """A body that runs any number of times: whatever one run does holds in the next."""
-        before = self.state.copy()
         self._loops += 1
         self.muted += 1
         try:
-            with self.doubted():
-                start()
-                self.block(body)
+            for _ in range(_ROUNDS):
+                before = self.state.copy()
+                known = self.known()
+                with self.doubted():
+                    start()
+                    self.block(body)
+                self.join(before)
+                if self.known() == known:
+                    break
+            else:
+                self.open_all()
         finally:
             self.muted -= 1
-        self.join(before)
         before = self.state.copy()
         with self.doubted(not certain):
             start()
@@ -146,13 +170,30 @@ class Flow(Bindings):
         certain = True
         for item in node.items:
             value = self.value(item.context_expr)
-            certain = certain and trust(value) == KNOWN  # others may take what is raised
+            if trust(value) == USER:
+                self.forget()
+            # Others may take what is raised.
+            certain = certain and trust(value) == KNOWN and self._lets_through(item.context_expr)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         with self.doubted(not certain):
             self.block(node.body)
 
     _asyncwith = _with
+
+    def _lets_through(self, node: ast.expr) -> bool:
+        """Whether what is raised inside such a context comes out of it, as far as it is known."""
+        made = self.value(node.func) if isinstance(node, ast.Call) else self.value(node)
+        if isinstance(made, Connection):
+            return True
+        return isinstance(made, Module) and made.path.startswith(LETTING_THROUGH)
+
+    def _assert(self, node: ast.Assert) -> None:
+        self.value(node.test)
+        with self.doubted():  # of the message; then nothing more is reached
+            before = self.state.copy()
+            self.value(node.msg)
+            self.join(before)
 
     def _try(self, node: ast.Try) -> None:
         before, middle = self.state.copy(), [self.state.copy()]
@@ -173,7 +214,7 @@ class Flow(Bindings):
             self.state = middle[0].copy()
             self.value(handler.type)
             if handler.name:
-                self.state.scopes[-1][handler.name] = PLAIN
+                self.bind(ast.Name(handler.name), PLAIN)
             with self.doubted():
                 self.block(handler.body)
             ends.append(self.state)
@@ -195,7 +236,7 @@ class Flow(Bindings):
             for pattern in ast.walk(case.pattern):
                 for name in ("name", "rest"):
                     if isinstance(bound := getattr(pattern, name, None), str):
-                        self.state.scopes[-1][bound] = THEIRS
+                        self.bind(ast.Name(bound), THEIRS)
             with self.doubted():
                 self.value(case.guard)
                 self.block(case.body)
@@ -210,19 +251,20 @@ class Flow(Bindings):
         for each in (*node.args.defaults, *node.args.kw_defaults, *node.decorator_list):
             self.value(each)
         if node.decorator_list or any(isinstance(n, ast.Nonlocal) for n in ast.walk(node)):
-            self.state.scopes[-1][node.name] = THEIRS
+            self.bind(ast.Name(node.name), THEIRS)
             return
         closure = Closure(node, len(self.state.scopes))
         self._uncalled.append(closure)
         self.bind(ast.Name(node.name), closure)
 
     def _asyncfunctiondef(self, node: ast.AsyncFunctionDef) -> None:
-        self.state.scopes[-1][node.name] = THEIRS
+        self.bind(ast.Name(node.name), THEIRS)
 
     def _classdef(self, node: ast.ClassDef) -> None:
-        for each in (*node.bases, *node.decorator_list):
-            self.value(each)
-        self.state.scopes[-1][node.name] = THEIRS
+        known = [self.value(each) for each in (*node.bases, *node.decorator_list)]
+        if not declares(node) or any(trust(each) == USER for each in known):
+            self.lose()
+        self.bind(ast.Name(node.name), THEIRS)
         self.attributes_known = False
 
     def _return(self, node: ast.Return) -> None:
@@ -231,8 +273,8 @@ class Flow(Bindings):
             self._returns[-1].append(value)
 
     def _global(self, node: ast.Global) -> None:
-        if self.everywhere:
-            self.everywhere[-1].update(node.names)
+        if self.globals:
+            self.globals[-1].update(node.names)
 
     def call(self, closure: Closure, *given: Known, **named: Known) -> Known:
         node = closure.node
@@ -242,9 +284,10 @@ class Flow(Bindings):
             self.forget()
             return THEIRS
         outer = self.state.scopes
+        self.callers.append(outer[closure.depth :])
         self.state.scopes = [*outer[: closure.depth], parameters(node.args, given, named)]
         self._calling.append(node)
-        self.everywhere.append(set())
+        self.globals.append(set())
         self._returns.append([])
         try:
             if isinstance(node, ast.Lambda):
@@ -259,7 +302,8 @@ class Flow(Bindings):
             return self._returned(closure)
         finally:
             self._returns.pop()
-            self.everywhere.pop()
+            self.callers.pop()
+            self.globals.pop()
             self._calling.pop()
             self.state.scopes = [*self.state.scopes[: closure.depth], *outer[closure.depth :]]
 

@@ -51,11 +51,18 @@ _MAGICS = frozenset({"matplotlib", "config", "precision", "autosave", "pip", "co
 def of_library(world: World, module: Module, call: Call) -> Known:
     root, _, name = module.path.partition(".")
     given = [*call.args, *call.named.values()]
+    _, shell, of_shell = module.path.partition("get_ipython")
+    if shell:
+        return _ipython(world, of_shell, call)
     match root:
-        case "builtins":
+        case "builtins" if "." not in name:
             return _builtin(world, name, call)
-        case "get_ipython":
-            return _ipython(world, name, call)
+        case "builtins" if not name.startswith(("str.", "int.", "float.")):
+            world.exposed([part for each in given for part in parts(each)], LIBRARY)
+            return ANY
+        case "IPython" if not name.startswith("display."):
+            world.lose()
+            return ANY
         case "pandas" if not call.starred:
             made = _pandas(world, name, call)
         case "polars":
@@ -92,6 +99,7 @@ def _builtin(world: World, name: str, call: Call) -> Known:
         return THEIRS
     if name in ("getattr", "hasattr", "setattr", "delattr"):
         return _attribute(world, name, call)
+    world.used(*given)  # shown, counted, gone through
     world.exposed([part for each in given for part in parts(each)], KNOWN)
     if name in _CALLING and _theirs(given):
         world.forget()
@@ -128,6 +136,7 @@ def _attribute(world: World, name: str, call: Call) -> Known:
     frame, called = call.given(0, "obj"), text(call.given(1, "name"))
     if name in ("setattr", "delattr"):
         world.attributes_known = False
+        world.reindexed()
         if isinstance(frame, Frame):
             world.open(frame)
         elif frame is not None and frames(frame):
@@ -135,16 +144,22 @@ def _attribute(world: World, name: str, call: Call) -> Known:
         return PLAIN
     if called is not None and (name == "hasattr" or len(call.args) > 2):
         world.asked.add(called)
-    return ANY
+    if name == "hasattr" or frame is None:
+        return PLAIN
+    if isinstance(frame, Frame):  # it may be any method of it
+        return Part(of=frame, name="__getattr__")
+    if isinstance(frame, Module) and called is not None:
+        return replace(frame, path=f"{frame.path}.{called}")
+    return ANY if trust(frame) == KNOWN and not frames(frame) else THEIRS
 
 
 def _ipython(world: World, name: str, call: Call) -> Known:
     if name == "":
         return Module(path="get_ipython")
     line = text(call.args[0]) if call.args else None
-    if name == ".system" or name in ("system", "getoutput"):
+    if name in (".system", ".getoutput"):
         return PLAIN
-    if not (name == "run_line_magic" and line in _MAGICS):
+    if not (name == ".run_line_magic" and line in _MAGICS):
         world.lose()
     return PLAIN
 
@@ -164,6 +179,8 @@ def _pandas(world: World, name: str, call: Call) -> Known | None:
         does = PANDAS[name]
         does.check(inner)
         return ANY if isinstance(does.makes, str) else does.makes(inner)
+    if name == "eval" and isinstance(target := call.named.get("target"), Frame):
+        world.open(target)
     if name == "concat":
         return _concat(world, call)
     if name == "DataFrame":
@@ -172,7 +189,7 @@ def _pandas(world: World, name: str, call: Call) -> Known | None:
         return named_aggregation(call)
     if name in ("read_sql", "read_sql_query"):
         if isinstance(connection := call.given(1, "con"), Connection):
-            check_query(world, text(call.given(0, "sql")), call.node, certain=connection.fresh)
+            check_query(world, text(call.given(0, "sql")), call.node, connection)
         return world.add(Table())
     if name == "get_dummies":
         if isinstance(first, Frame):
@@ -211,14 +228,18 @@ def _concat(world: World, call: Call) -> Known:
 
 def _literal_table(world: World, call: Call, kind: str) -> Table:
     """`DataFrame({…})`, or with `columns=[…]`."""
-    data = call.given(0, "data")
-    columns = call.named.get("columns", call.named.get("schema"))
+    data, pandas = call.given(0, "data"), kind == "pandas"
+    columns = call.given(2, "columns") if pandas else call.given(1, "schema")
     known = all_strings(columns)
     if columns is None and isinstance(data, Mapping):
         known = all_strings(data)
     if known is None or call.starred or isinstance(data, Frame):
         return Table(kind)
-    plain = "index" not in call.named
+    # Series bring their labels along.
+    cellwise = isinstance(data, Items) or (
+        (pairs := _pairs(data)) and all(isinstance(cells, Items | Const) for _, cells in pairs)
+    )
+    plain = bool(cellwise) and (not pandas or call.given(1, "index") is None)
     cells = [v.values for _, v in pairs if isinstance(v, Items)] if (pairs := _pairs(data)) else []
     rows = len(cells[0]) if cells and cells[0] is not None else None
     return Table(kind, frozenset(known), frozenset() if plain else None, plain, rows=rows)
@@ -284,8 +305,11 @@ def _polars_concat(world: World, tables: Items) -> Known:
 def _duckdb(world: World, name: str, call: Call) -> Known | None:
     if name == "connect":
         place = call.given(0, "database")
-        return Connection(fresh=place is None or text(place) == ":memory:")
+        world.connections += 1
+        fresh = place is None or text(place) == ":memory:"
+        return Connection(fresh=fresh, at=world.connections)
     if name in ("sql", "query", "execute"):
-        check_query(world, text(call.given(0, "query")), call.node, certain=False)
+        check_query(world, text(call.given(0, "query")), call.node)
         return PLAIN
+    world.catalog_known = False
     return None

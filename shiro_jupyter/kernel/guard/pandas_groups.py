@@ -11,6 +11,7 @@ from .values import (
     PLAIN,
     Closure,
     Column,
+    Const,
     Grouped,
     Items,
     Known,
@@ -55,9 +56,9 @@ def grouped_method(call: Call, group: Grouped, name: str) -> Known:
         with call.world.doubted():
             call.world.call(how, call.make(inside) if whole else PLAIN)
         return PLAIN
-    if name == "size":
+    if name == "size" and group.as_index and not isinstance(group.picked, tuple):
         keys = group.keys
-        return Column(name="size", levels=None if keys is None else frozenset(keys))
+        return Column(name=group.picked or "size", levels=None if keys is None else frozenset(keys))
     if name not in _REDUCING or group.keys is None:
         return PLAIN
     return _reduced(call, group, group.picked)
@@ -68,7 +69,8 @@ def _reduced(call: Call, group: Grouped, picked: tuple[str, ...] | str | None) -
     if isinstance(picked, str) and group.as_index:
         return Column(name=picked, levels=keys)
     names = (picked,) if isinstance(picked, str) else picked
-    made = call.table.made()
+    # Where it was asked before, it goes on with the columns of then.
+    made = call.table.made() if group.seen is None else call.table.made().joined(group.seen)
     made = made.minus(*keys) if names is None else made.only(*names)
     if not group.as_index:
         return call.make(replace(made.plus(*keys), levels=frozenset(), flat=True))
@@ -100,6 +102,13 @@ def _grouped_agg(call: Call, group: Grouped, how: Known | None) -> Known:
 
 # -- series ------------------------------------------------------------------------------------
 
+
+def counted(call: Call, at: int) -> str | None:
+    """The name of what `value_counts` makes, whose argument `normalize` is at that position."""
+    normalize = truth(call.given(at, "normalize") or Const(value=False))
+    return None if normalize is None else "proportion" if normalize else "count"
+
+
 _MASKING = words("""
     isin isna notna isnull notnull between duplicated eq ne gt ge lt le
 """)
@@ -114,11 +123,14 @@ def column_method(call: Call, column: Column, name: str) -> Known:
         return Mask() if name in ("is_in", "is_null", "is_not_null", "is_between") else PLAIN
     if name in _MASKING:
         return Mask()
-    if name in _COLUMN_KEEPING and "inplace" not in call.named:
+    if "inplace" in call.named or call.starred:
+        call.world.unsettle()
+        return PLAIN
+    if name in _COLUMN_KEEPING:
         return column
     if name == "value_counts":
         levels = None if column.name is None else frozenset({column.name, "index"})
-        return Column(name="count", levels=levels)
+        return Column(name=counted(call, 0), levels=levels)
     if name == "rename" and (new := text(call.given(0, "index"))) is not None:
         return replace(column, name=new)
     if name in ("reset_index", "to_frame"):
@@ -131,7 +143,7 @@ def column_method(call: Call, column: Column, name: str) -> Known:
 def _framed(call: Call, column: Column, name: str) -> Known:
     if truth(call.named.get("drop")):
         return column
-    named = text(call.named.get("name")) or column.name
+    named = text(call.named["name"]) if "name" in call.named else column.name
     if call.args or call.named.keys() - {"name"} or named is None or column.levels is None:
         return PLAIN
     if name == "to_frame":

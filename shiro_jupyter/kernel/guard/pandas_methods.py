@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .methods import Call, Does
+from .pandas_groups import counted
 from .query import assigned, names_in
 from .values import (
     PLAIN,
@@ -24,6 +25,7 @@ from .values import (
     all_strings,
     strings,
     text,
+    truth,
 )
 
 ON_COLUMNS = (1, "columns")
@@ -140,13 +142,18 @@ def _merged(call: Call, left: Table, right: Table) -> Table:
     both = mine & theirs
     on = all_strings(call.given(2, "on"))
     levels = left.levels | right.levels
-    rows_kept = levels or {"left_index", "right_index"} & call.named.keys()
+    rows_kept = levels or call.given(5, "left_index") or call.given(6, "right_index")
     made = left.made().plus(*right.columns, *levels)
     hidden = left.hidden | right.hidden
     made = replace(made, hidden=hidden, levels=levels, flat=not rows_kept)
     shown = both & left.columns & right.columns
     made = made.plus(*(name + end for name in shown for end in ends))
-    made = made.perhaps("_merge", "key_0", *(name + end for name in both - shown for end in ends))
+    indicator = call.given(10, "indicator")
+    if indicator is not None and truth(indicator) is not False:
+        if not isinstance(indicator, Const):
+            return left.opened()
+        made = made.plus(text(indicator) or "_merge")
+    made = made.perhaps("key_0", *(name + end for name in both - shown for end in ends))
     # Surely suffixed are those that both tables surely have, apart from the keys.
     known = isinstance(call.given(2, "on"), Const | Items) and on is not None
     if known and all(ends) and left.live is not None and right.live is not None:
@@ -157,7 +164,8 @@ def _merged(call: Call, left: Table, right: Table) -> Table:
 def _join(call: Call) -> Known:
     call.uses(call.given(1, "on"), levels=True)
     other = call.given(0, "other")
-    if not isinstance(other, Frame) or {"lsuffix", "rsuffix"} & call.named.keys():
+    suffixed = call.given(3, "lsuffix") or call.given(4, "rsuffix")
+    if not isinstance(other, Frame) or suffixed:
         return call.make(call.table.opened())
     right, table = call.world.table(other), call.table
     if right.columns is None or table.columns is None:
@@ -200,16 +208,18 @@ def _eval(call: Call) -> Known:
 
 def _select(call: Call) -> Known:
     """`reindex(columns=…)`, which makes what is missing."""
-    wanted = call.named.get("columns")
+    wanted, made = call.named.get("columns"), replace(call.table.made(), levels=None)
     if wanted is None and not call.args and "labels" not in call.named:
-        return call.same()
+        return call.make(made)
     names = all_strings(wanted)
-    return call.make(call.table.opened() if names is None else call.table.made().only(*names))
+    return call.make(call.table.opened() if names is None else made.only(*names))
 
 
 def _group(call: Call) -> Known:
     by = call.given(0, "by")
-    about = "level" not in call.named and Does(unless=("axis",)).about_columns(call)
+    # A dict, or a function, says the group of each label of the rows.
+    about = not isinstance(by, Mapping) and "level" not in call.named and len(call.args) < 2
+    about &= Does(unless=("axis",)).about_columns(call)
     names, table = all_strings(by), call.table
     if about:
         # A list of as many names as there are rows would be a label for each.
@@ -220,7 +230,8 @@ def _group(call: Call) -> Known:
             with call.world.doubted(stray and table.rows is None):
                 call.uses(by, levels=True)
     return Grouped(
-        of=call.same(),
+        of=call.frame,
+        seen=table.made(),
         keys=tuple(names) if about and names is not None else None,
         as_index=call.flag("as_index", True) is True,
     )
@@ -248,7 +259,7 @@ def _pipe(call: Call) -> Known:
 
 def _agg(call: Call) -> Known:
     how = call.given(0, "func")
-    if isinstance(how, Mapping) and "axis" not in call.named:
+    if isinstance(how, Mapping) and call.given(1, "axis") is None:
         call.uses(how)
     for value in call.named.values():
         if isinstance(value, Items) and value.values and len(value.values) == 2:
@@ -257,9 +268,14 @@ def _agg(call: Call) -> Known:
 
 
 def _value_counts(call: Call) -> Known:
-    call.uses(call.given(0, "subset"))
+    call.uses(call.given(0, "subset"), levels=True)
     names = all_strings(call.given(0, "subset"))
-    return Column(name="count", levels=None if names is None else frozenset(names))
+    return Column(name=counted(call, 1), levels=None if names is None else frozenset(names))
+
+
+def _by_columns(call: Call) -> Known:
+    """Rows are labelled by the columns, whose own name is not known."""
+    return call.make(replace(call.table.made(), levels=None, flat=True))
 
 
 def _plot(call: Call) -> Known:
@@ -296,7 +312,7 @@ _KEEPING = (
     "copy head tail sample fillna ffill bfill interpolate round clip infer_objects convert_dtypes "
     "replace where mask abs sort_index truncate set_flags map applymap diff cumsum cumprod "
     "cummax cummin rank pct_change isna notna isnull notnull between_time at_time "
-    "first last select_dtypes describe corr cov nlargest tz_localize tz_convert"
+    "first last select_dtypes describe nlargest tz_localize tz_convert"
 )
 _PLAINLY = (
     "info to_csv to_excel to_parquet to_json to_dict to_numpy to_html to_markdown to_string "
@@ -307,6 +323,7 @@ _PLAINLY = (
 PANDAS: dict[str, Does] = {
     **dict.fromkeys(_KEEPING.split(), SAME),
     **dict.fromkeys(_PLAINLY.split(), PLAINLY),
+    **dict.fromkeys(("corr", "cov"), Does(makes=_by_columns)),
     "hist": Does(((0, "column"),), makes=_plain, unless=()),
     "boxplot": Does(((0, "column"),), makes=_plain, unless=()),
     "sort_values": Does(((0, "by"),), levels=True),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.policy.names import named as words
+from ..describe import library
 from .methods import is_pattern, named
 from .values import Const, Expr, Items, Known, text
 
@@ -25,15 +26,17 @@ _OF_VALUES = words("""
 _FIRST_NAMES = words("""
     sum mean max min median std var first last n_unique count quantile
 """)
-_NAMESPACES = words("""
-    str dt list arr struct name cat bin meta ext
+# Namespaces whose methods keep the name of the column.
+_KEEPING = words("""
+    str dt list arr cat bin
 """)
 
 
 def made_by(function: str, node: ast.AST, args: Sequence[Known], given: Names[str, Known]) -> Expr:
     """What `polars.<function>(…)` makes."""
-    if function == "lit":
-        return Expr(output="literal")
+    if function == "lit":  # a series keeps its own name
+        plain = len(args) == 1 and isinstance(args[0], Const)
+        return Expr(output="literal" if plain else None)
     if function in ("element", "field"):
         return Expr()
     if function == "exclude":
@@ -67,10 +70,6 @@ def _is_expression(value: Known) -> bool:
     return isinstance(value, Expr)
 
 
-def is_namespace(name: str) -> bool:
-    return name in _NAMESPACES
-
-
 def method(
     of: Expr, name: str, node: ast.AST, args: Sequence[Known], given: Names[str, Known]
 ) -> Expr:
@@ -98,11 +97,19 @@ def method(
         output = first.output if isinstance(first, Expr) else text(first)
         return Expr(roots=roots, output=output)
     if name == "struct.field":
-        return Expr(roots=roots, output=text(args[0]) if len(args) == 1 else None)
-    if name.startswith(("name.", "struct.")) or name in ("when", "exclude") or inside:
-        keeps = name in ("when", "list.eval", "name.keep")
-        return Expr(roots=roots, output=of.output if keeps else None, existing=name == "exclude")
-    return replace(of, roots=roots)
+        field = text(args[0]) if len(args) == 1 else None
+        return Expr(roots=roots, output=None if field is None or is_pattern(field) else field)
+    if name == "exclude":
+        return Expr(roots=roots, existing=True)
+    space, dot, _ = name.partition(".")
+    keeps = space in _KEEPING if dot else name != "when" and _of_polars(name)
+    return replace(of, roots=roots) if keeps and not inside else Expr(roots=roots)
+
+
+def _of_polars(name: str) -> bool:
+    """Whether expressions have such a method of their own."""
+    found = getattr(library("polars").get("Expr"), name, None)
+    return str(getattr(found, "__module__", "")).partition(".")[0] == "polars"
 
 
 def operated(one: Known, two: Known) -> Expr | None:

@@ -112,7 +112,7 @@ def _group(call: Call) -> Known:
         call.uses(value)
     named = [key for key in call.named if key != "maintain_order"]
     keys = outputs(call.args, named, call.table)
-    return Grouped(of=call.same(), keys=None if keys is None else tuple(keys))
+    return Grouped(of=call.frame, keys=None if keys is None else tuple(keys))
 
 
 def _join(call: Call) -> Known:

@@ -20,6 +20,7 @@ from .values import (
     ANY,
     KNOWN,
     LIBRARY,
+    PLAIN,
     THEIRS,
     USER,
     Column,
@@ -55,6 +56,9 @@ _FRAMES = (
     ("dask", "dask.dataframe", "DataFrame"),
 )
 _ITEMS = 200  # elements of a list that are looked at
+# Types of these modules hold, or run, what others made, apart from those of plain data.
+_HOLDING = ("builtins", "itertools", "collections", "_collections", "weakref", "queue")
+_PLAIN = (bytes, bytearray, complex, range, slice, memoryview, type(...), type(NotImplemented))
 _LABELS = (str, int, float, bool, type(None))
 _TOLD = (*_LABELS, list, tuple, dict, set)  # of which a finding may tell what they hold
 
@@ -122,20 +126,29 @@ class Schema:
         if class_name(cls) == "DuckDBPyConnection":
             return Connection()
         rank = origin(module_of(cls))
+        if module_of(cls) in _HOLDING and cls not in _PLAIN:  # generators, iterators, containers
+            rank = USER
         return Value(rank, not module_of(cls).startswith(("numpy", "matplotlib")))
 
     def _function(self, value: Any) -> Known:
         module = value.__module__ if type(value) is types.FunctionType else None
         if type(value) is types.FunctionType and origin(str(module)) == USER:
             return Value(LIBRARY, True) if self._harmless(value, set()) else THEIRS
-        if type(value) is types.MethodType:
-            return Value(origin(module_of(type(value.__self__))), True)
+        owner = value.__self__ if type(value) is not types.FunctionType else None
+        if owner is not None and type(owner) is not types.ModuleType:
+            if value.__name__ == "get_ipython":
+                return Module(path="get_ipython")
+            plain = module_of(type(owner)).startswith(("numpy", "matplotlib"))
+            return PLAIN if plain else THEIRS  # it may change what it belongs to
         name = value.__module__
         return Module(origin(str(name)), False, _public(value)) if name else ANY
 
     def _harmless(self, function: Any, seen: set[int]) -> bool:
         """Whether a function of the person's reaches no table but those that it is given."""
         if type(function) is not types.FunctionType or function.__closure__:
+            return False
+        defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        if any(type(each) not in _LABELS for each in defaults):
             return False
         if id(function) in seen:
             return True

@@ -14,6 +14,19 @@ _OTHER_ERRORS = words("""
     KeyboardInterrupt StopIteration PermissionError TimeoutError ConnectionError
     UnicodeDecodeError json.JSONDecodeError OverflowError MemoryError NotImplementedError
 """)
+# Contexts that take nothing of what is raised inside.
+LETTING_THROUGH = (
+    *(
+        "builtins.open",
+        "warnings.",
+        "numpy.errstate",
+        "numpy.printoptions",
+        "matplotlib.",
+        "duckdb.",
+    ),
+    *("pandas.option_context", "pandas.Excel", "pandas.HDFStore", "polars.Config", "sqlite3."),
+    *("polars.StringCache", "zipfile.", "gzip.", "tempfile.", "pathlib.", "io."),
+)
 _HELD = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -39,6 +52,36 @@ def parameters(
 def may_leave(statement: ast.stmt) -> bool:
     """Whether what follows it may not be reached though nothing fails."""
     return not isinstance(statement, _HELD) and any(_leaving(statement, False))
+
+
+def leaves_early(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop may end before its last element."""
+    return may_leave(loop) or any(isinstance(each, ast.Break) for each in ast.walk(loop))
+
+
+def declares(node: ast.ClassDef) -> bool:
+    """Whether the body of a class does nothing but declare."""
+    for each in node.body:
+        match each:
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                continue
+            case ast.FunctionDef(decorator_list=marks, args=args):
+                defaults = [*args.defaults, *filter(None, args.kw_defaults)]
+                if all(isinstance(e, ast.Name) for e in marks) and all(map(_plain, defaults)):
+                    continue
+            case ast.AnnAssign(target=ast.Name(), value=value):
+                if value is None or _plain(value):
+                    continue
+            case ast.Assign(targets=[ast.Name()], value=value) if _plain(value):
+                continue
+        return False
+    return True
+
+
+def _plain(node: ast.expr) -> bool:
+    """Whether it is made of constants and names alone."""
+    fine = (ast.Constant, ast.Name, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.expr_context)
+    return all(isinstance(each, fine) for each in ast.walk(node))
 
 
 def _leaving(node: ast.AST, looped: bool) -> Iterator[bool]:

@@ -13,30 +13,44 @@ from typing import Any
 
 from ..describe import library
 from .methods import Call
-from .values import ANY, Frame, Known, Table, text
+from .values import ANY, Connection, Frame, Known, Table, text
 from .verdict import Finding, nearest
 from .world import World
 
-_ASKS = re.compile(r"\s*(select|with|from|summarize)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(select|with|from|summarize)\b[^;]*;?\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+# What makes columns of the values, which empty tables have not.
+_BY_VALUES = re.compile(r"\b(un)?pivot|\bunnest\b|\bunpack", re.IGNORECASE)
+_ALL_OF = re.compile(r"(\w+)\W?\.\*")
 _WORD = re.compile(r"[^\W\d]\w*")
 _MISSING = re.compile(r'Referenced column "([^"]+)" not found in FROM clause')
 _QUALIFIED = re.compile(r'does not have a column named "([^"]+)"')
+_DEFAULT = Connection()
 _MANY = 2_000  # columns of a table that is put before the engine
 
 
-def check_query(world: World, said: str | None, node: ast.AST, certain: bool) -> None:
-    """A query on a DuckDB connection. `certain`: nothing but the code's own has a say in which
-    tables there are."""
+def check_query(world: World, said: str | None, node: ast.AST, on: Connection = _DEFAULT) -> None:
+    """A query of DuckDB. Certain is what fails on a connection where nothing but the code's own
+    has a say in which tables there are."""
     duckdb = library("duckdb")
-    if said is None or not _ASKS.match(said):
+    if said is None or not _ASKS.fullmatch(said):
         world.catalog_known = False
         return
-    tables = _tables(world, said)
+    tables = _tables(world, said, on.at)
     if not tables or "connect" not in duckdb or not world.catalog_known:
         return
-    missing = _bound(duckdb, said, tables)
+    missing = None if _by_values(said, tables) else _bound(duckdb, said, tables)
     if missing is not None:
-        _tell(world, missing, tables, node, certain)
+        _tell(world, missing, tables, node, on.fresh)
+
+
+def _by_values(said: str, tables: Names[str, Table]) -> bool:
+    columns = {each.lower() for table in tables.values() for each in table.columns or ()}
+    return bool(_BY_VALUES.search(said)) or any(
+        each.lower() in columns for each in _ALL_OF.findall(said)
+    )
 
 
 def _bound(duckdb: dict[str, Any], said: str, tables: Names[str, Table]) -> str | None:
@@ -57,11 +71,11 @@ def _bound(duckdb: dict[str, Any], said: str, tables: Names[str, Table]) -> str 
 def check_polars(world: World, said: str | None, node: ast.AST, given: Names[str, Frame]) -> None:
     """A query of polars over tables by their names in the code, or those given."""
     polars = library("polars")
-    if said is None or not _ASKS.match(said) or "SQLContext" not in polars:
+    if said is None or not _ASKS.fullmatch(said) or "SQLContext" not in polars:
         return
     tables = {name: world.table(frame) for name, frame in given.items()} or _tables(world, said)
     tables = {name: each for name, each in tables.items() if each.live is not None}
-    if not tables:
+    if not tables or _by_values(said, tables):
         return
     try:
         context = polars["SQLContext"]({name: _empty(each) for name, each in tables.items()})
@@ -84,11 +98,11 @@ def check_polars_table(world: World, frame: Frame, call: Call) -> Known:
     return ANY
 
 
-def _tables(world: World, said: str) -> dict[str, Table]:
+def _tables(world: World, said: str, on: int = 0) -> dict[str, Table]:
     """The tables that the query may mean, by the names the code has for them."""
     found = {}
     for word in dict.fromkeys(_WORD.findall(said)):
-        frame: Known | None = world.registered.get(word)
+        frame: Known | None = world.registered.get((on, word))
         if frame is None:
             frame = next((s[word] for s in reversed(world.state.scopes) if word in s), None)
         if not isinstance(frame, Frame):

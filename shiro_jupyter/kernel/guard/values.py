@@ -113,6 +113,7 @@ class Grouped(Value):
     keys: tuple[str, ...] | None = None
     picked: tuple[str, ...] | str | None = None
     as_index: bool = True
+    seen: Table | None = None  # as it was when it was grouped
     frames: bool = True
 
 
@@ -139,6 +140,7 @@ class Connection(Value):
     """A DuckDB connection; `fresh` where the code at hand opened it, on nothing."""
 
     fresh: bool = False
+    at: int = 0
 
 
 @dataclass(eq=False)

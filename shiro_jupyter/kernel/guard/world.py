@@ -6,7 +6,7 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from .schema import Schema, attributes
@@ -17,10 +17,13 @@ from .values import (
     THEIRS,
     USER,
     Closure,
+    Column,
     Frame,
     Items,
     Known,
     Mapping,
+    Row,
+    Rows,
     Table,
     Value,
     frames,
@@ -62,8 +65,10 @@ class World(ABC):
         self.asked: set[str] = set()
         self.attributes_known = True
         # Tables that a connection of the code's own has beside those of the namespace, by name.
-        self.registered: dict[str, Frame] = {}
+        self.registered: dict[tuple[int, str], Frame] = {}
+        self.connections = 0
         self.catalog_known = True
+        self.callers: list[list[dict[str, Known]]] = []  # scopes that a called function sees not
         self._left = max(LEAST, STEPS * nodes)
         self._kin: dict[int, set[int]] = {}  # tables that may be one and the same
         self._next = self._named = 0
@@ -113,10 +118,30 @@ class World(ABC):
         self.state.tables = {at: tables[at] for at in tables.keys() & held}
         self._named = len(held)
 
-    def reindexed(self, frame: Frame) -> None:
-        """Its rows have other labels."""
-        table = self.table(frame)
-        self.put(frame, Table(table.kind, table.columns, hidden=table.hidden))
+    def reindexed(self) -> None:
+        """Rows of some table or series have other labels, or names of them: labels are shared."""
+        for at, table in self.state.tables.items():
+            self.state.tables[at] = replace(table, levels=None, flat=False, live=None)
+        self.step(len(self.state.tables))
+        self.unsettle()
+
+    def unsettle(self) -> None:
+        """A series, or a row, was changed in place: it may have any name, and any field."""
+        for scope in self.everywhere():
+            self.step(len(scope))
+            for name, value in scope.items():
+                if isinstance(value, Column):
+                    scope[name] = Column(of=value.of)
+                elif isinstance(value, Row | Rows):
+                    scope[name] = PLAIN
+                elif any(isinstance(each, Column | Row | Rows) for each in parts(value)):
+                    self.spoil(value)
+
+    def everywhere(self) -> Iterator[dict[str, Known]]:
+        """The names in sight, and those of the callers."""
+        yield from self.state.scopes
+        for scopes in self.callers:
+            yield from scopes
 
     def open(self, frame: Frame) -> None:
         self.put(frame, self.table(frame).opened())
@@ -132,7 +157,7 @@ class World(ABC):
 
     def loosen(self) -> None:
         """Any list or dict may hold other things by now."""
-        for scope in self.state.scopes:
+        for scope in self.everywhere():
             for value in scope.values():
                 self.spoil(value)
 
@@ -141,19 +166,25 @@ class World(ABC):
     def forget(self) -> None:
         """The person's code ran: it may have changed every table and bound every name anew."""
         self.open_all()
+        self.unsettle()
         self.attributes_known = False
-        for scope in self.state.scopes:
+        for scope in self.everywhere():
             for name, value in scope.items():
                 if not isinstance(value, Closure) and (frames(value) or trust(value)):
                     scope[name] = ANY if not trust(value) else THEIRS
                 elif isinstance(value, Items | Mapping):
                     scope[name] = PLAIN
 
+    def used(self, *values: Known) -> None:
+        """By an operator, an item, an attribute: of an object of the person's its code may run."""
+        if any(isinstance(each, Value) and each.trust == USER for each in values):
+            self.forget()
+
     def lose(self) -> None:
         """Names may have been bound that nothing tells of."""
         self.open_all()
         self.attributes_known = False
-        for scope in self.state.scopes:
+        for scope in self.everywhere():
             for name in scope:
                 scope[name] = THEIRS
 
@@ -173,6 +204,8 @@ class World(ABC):
                     self.open(each)
                 elif isinstance(each, Closure):
                     self.perhaps(each)
+                elif by and isinstance(each, Column | Row | Rows):
+                    self.unsettle()
             if by:
                 self.spoil(value)
         if by:
@@ -184,13 +217,6 @@ class World(ABC):
         with self.doubted():
             self.call(closure)
         self.join(before)
-
-    def renew(self, old: Known, new: Known) -> None:
-        """Every name of that value has this one."""
-        for scope in self.state.scopes:
-            for name, value in scope.items():
-                if value == old:
-                    scope[name] = new
 
     def ran(self, function: Known | None, *given: Known) -> int:
         """A function that the code does not hold was called with these; of which trust it is."""
@@ -215,6 +241,18 @@ class World(ABC):
         for scope, others in zip(ours.scopes, other.scopes, strict=False):
             for name, value in others.items():
                 scope[name] = self.combined(scope[name], value) if name in scope else value
+
+    def known(self) -> object:
+        """What is known of names and tables, to be compared."""
+        self.step(sum(map(len, self.state.scopes)))
+        return [
+            {name: self._content(value) for name, value in scope.items()}
+            for scope in self.state.scopes
+        ]
+
+    def _content(self, value: Known) -> object:
+        held = [self.table(each) for each in parts(value) if isinstance(each, Frame)]
+        return held or (value if isinstance(value, Value) else type(value)), trust(value)
 
     def combined(self, one: Known, two: Known) -> Known:
         """What is known of a value that is one of these."""
