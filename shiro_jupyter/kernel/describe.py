@@ -11,6 +11,8 @@ import datetime
 import decimal
 import difflib
 import fractions
+import heapq
+import operator
 import pathlib
 import sys
 import types
@@ -21,6 +23,8 @@ from typing import Any
 # Characters of a value shown in passing, and items of a container looked at for their types.
 SHORT = 60
 SAMPLE = 100
+# Names that are compared closely with one that there is not.
+_COMPARED = 200
 # Bits of the longest integer written out: turning it into text takes quadratic time.
 _INT_BITS = 256
 
@@ -267,11 +271,20 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _in_place(one: str, other: str) -> int:
+    """How many characters of both stand at the same place, from the start or from the end."""
+    same: int = sum(map(operator.eq, one, other))
+    return same + sum(map(operator.eq, one[::-1], other[::-1]))
+
+
 def no_such(name: str, names: list[str], noun: str = "variable") -> str:
     if not names:
         return f"No {noun} {name!r}; there are none."
     name = cut(name, 100)
-    near = difflib.get_close_matches(name, [each for each in names if len(each) <= 100], n=3)
+    likely = [each for each in names if len(each) <= 100]
+    if len(likely) > _COMPARED:
+        likely = heapq.nlargest(_COMPARED, likely, key=lambda each: _in_place(name, each))
+    near = difflib.get_close_matches(name, likely, n=3)
     shown = [cut(one_line(each), 100) for each in dict.fromkeys([*near, *names[:20]])][:20]
     more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
     return f"No {noun} {name!r}; there are {', '.join(shown)}{more}."

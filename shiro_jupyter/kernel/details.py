@@ -131,7 +131,7 @@ class Details:
         if not self.show_values:
             yield item_kinds(dict.values(value))
             return
-        for key, item in islice(copy_of(value), ITEMS):
+        for key, item in copy_of(value, ITEMS):
             yield f"- {plain(key) or kind(key)}: {self._brief(item)}"
         if dict.__len__(value) > ITEMS:
             yield f"… and {dict.__len__(value) - ITEMS:,} more"

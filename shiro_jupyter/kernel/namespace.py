@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,7 +54,12 @@ class Namespace:
 
     def variables(self) -> dict[str, object]:
         """A copy of what the person has defined, in the order they did, without what is private."""
-        every = self.every()
+        return self._shown(self.every())
+
+    def _shown(self, every: dict[str, object]) -> dict[str, object]:
+        """Those of all variables that are not private."""
+        if not self.privacy.private.any:
+            return every
         hidden = self.privacy.hidden(every)
         return {name: value for name, value in every.items() if name not in hidden}
 
@@ -117,47 +122,45 @@ class Namespace:
 
     def brief(self) -> str:
         """The listing cut short, for every request; empty where there are no variables."""
-        if not self.variables():
+        every = self.every()
+        if not (shown := self._shown(every)):
             return ""
-        return f"Live variables: {self.listing(limit=BRIEF_LIMIT, counting=BRIEF_SECONDS)}"
+        listing = self._listing(shown, self.privacy.look(every), BRIEF_LIMIT, BRIEF_SECONDS)
+        return f"Live variables: {listing}"
 
-    def listing(
-        self, match: str = "", limit: int = LISTING_LIMIT, counting: float = COUNTING_SECONDS
-    ) -> str:
+    def listing(self, match: str = "", counting: float = COUNTING_SECONDS) -> str:
         """One line a variable, tables first; functions, classes and modules in a line each."""
-        found = {n: v for n, v in self.variables().items() if match.lower() in n.lower()}
+        every = self.every()
+        found = {n: v for n, v in self._shown(every).items() if match.lower() in n.lower()}
         if not found:
             return f"No variable's name holds {match!r}." if match else "No variables yet."
-        look = self._look()
-        groups: dict[str, list[str]] = {"functions": [], "classes": [], "modules": []}
-        tables: list[str] = []
-        others: list[str] = []
+        return self._listing(found, self.privacy.look(every), LISTING_LIMIT, counting)
+
+    def _listing(self, found: dict[str, object], look: Look, limit: int, counting: float) -> str:
+        groups: dict[str, list[str]] = {group: [] for group in _TOLD}
+        known: dict[int, str] = {}  # by type, since there may be very many names
         for name, value in found.items():
-            if type(value) is types.ModuleType:
-                groups["modules"].append(module(name, value))
-            elif is_class(value):
-                groups["classes"].append(name)
-            elif is_function(value):
-                groups["functions"].append(name if name in look.closed else signature(name, value))
-            elif is_frame(value) or is_lazy(value):
-                tables.append(name)
-            else:
-                others.append(name)
+            key = id(type(value))
+            if key not in known:
+                known[key] = _group(value)
+            groups[known[key]].append(name)
+        tables, others = groups.pop("tables"), groups.pop("others")
+        longest = min(LINE_LIMIT, limit // 8)
         last = [
-            cut(f"{label}: {', '.join(names)}", min(LINE_LIMIT, limit // 8))
-            for label, names in groups.items()
+            _as_long(f"{group}: ", (_told(group, name, found, look) for name in names), longest)
+            for group, names in groups.items()
             if names
         ]
         room = limit - sum(len(line) + 1 for line in last) - 30  # the head
         longest = min(LINE_LIMIT, max(SHORTEST, room // max(1, len(tables))))
-        views = list(map(look.view, (*tables, *others)))
-        lines = self._lines(views, found, room, longest, counting)
+        lines = self._lines([*tables, *others], look, found, room, longest, counting)
         head = count(len(tables) + len(others), "variable") + ":"
         return "\n".join([head, *lines, *last] if lines else last)
 
     def _lines(
         self,
-        views: list[View],
+        names: list[str],
+        look: Look,
         found: dict[str, object],
         room: int,
         longest: int,
@@ -167,8 +170,8 @@ class Namespace:
         lines: list[str] = []
         deadline = time.monotonic() + counting
         used = 0
-        for view in views:
-            line = self._line(view, found[view.name], deadline, longest)
+        for name in names:
+            line = self._line(look.view(name), found[name], deadline, longest)
             if used + len(line) + 1 > room:
                 break
             used += len(line) + 1
@@ -177,8 +180,7 @@ class Namespace:
             return lines
         while lines and used > room - room // 4:
             used -= len(lines.pop()) + 1
-        left = [view.name for view in views[len(lines) :]]
-        return [*lines, _names_only(left, room - used)]
+        return [*lines, _names_only(names[len(lines) :], room - used)]
 
     def _line(self, view: View, value: object, deadline: float, longest: int) -> str:
         name = view.name
@@ -202,10 +204,11 @@ class Namespace:
         """
         shown = cut(one_line(expression.strip()), 200)
         named = parsed(expression)
-        variables = self.variables()
+        every = self.every()
+        variables = self._shown(every)
         if named.root not in variables:
             raise ToolFailed(no_such(named.root, list(variables)))
-        value, view = variables[named.root], self.view(named.root)
+        value, view = variables[named.root], self.privacy.look(every).view(named.root)
         try:
             for step in named.steps:
                 view.check(value, step)
@@ -219,6 +222,38 @@ class Namespace:
                 f"{shown} could not be read ({type(error).__name__}); it may be "
                 "changing now. Look again, or run code."
             ) from error
+
+
+# What a listing groups variables by, in its order at the end; a line each of the first three.
+_TOLD = ("functions", "classes", "modules", "tables", "others")
+
+
+def _group(value: object) -> str:
+    """By its type alone."""
+    if type(value) is types.ModuleType:
+        return "modules"
+    if is_class(value):
+        return "classes"
+    if is_function(value):
+        return "functions"
+    return "tables" if is_frame(value) or is_lazy(value) else "others"
+
+
+def _told(group: str, name: str, found: dict[str, object], look: Look) -> str:
+    if group == "modules":
+        return module(name, found[name])
+    plain = group == "classes" or name in look.closed
+    return name if plain else signature(name, found[name])
+
+
+def _as_long(head: str, pieces: Iterator[str], longest: int) -> str:
+    """As many as the line holds; the others are not even made."""
+    line = head + next(pieces)
+    for piece in pieces:
+        line += f", {piece}"
+        if len(line) > longest:
+            break
+    return cut(line, longest)
 
 
 def _columns(name: str, frame: Frame, deadline: float, longest: int) -> str:

@@ -6,6 +6,7 @@ import ast
 import re
 import types
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ..core.errors import ToolFailed
@@ -24,11 +25,11 @@ class Named:
     steps: tuple[str | int, ...] = ()
 
 
-def copy_of(mapping: dict[Any, object]) -> list[tuple[Any, object]]:
-    """The items as they are now; another thread may be adding to them."""
+def copy_of(mapping: dict[Any, object], first: int | None = None) -> list[tuple[Any, object]]:
+    """The items, or the first of them, as they are now; another thread may be adding to them."""
     for _ in range(20):
         try:
-            return list(dict.items(mapping))
+            return list(islice(dict.items(mapping), first))
         except RuntimeError:  # changed size meanwhile
             continue
     return []
@@ -92,7 +93,8 @@ def part_of(value: Any, step: str | int, shown: str) -> Any:
             f"{shown}: {kind(value)} stores no {cut(str(key), 100)!r}; if it computes it, run code."
         )
     if derives(value, dict):
-        for each, item in copy_of(value):
+        # Not by its hash, which a key of the person's class may have, too, and be compared.
+        for each, item in dict.items(value):
             if type(each) is type(key) and each == key:
                 return item
         raise ToolFailed(f"{shown}: there is no key {cut(str(key), 100)!r}.")

@@ -353,6 +353,30 @@ def test_two_thousand_names_fit_the_limit_and_are_counted() -> None:
     assert described + named.count("name_") + int(others.replace(",", "")) == 2_000
 
 
+def test_a_hundred_thousand_names_are_grouped_and_the_nearest_is_found() -> None:
+    names: dict[str, object] = {f"name_{n}": n for n in range(100_000)}
+    space = namespace(**names, table=orders(), load=effect, last_module=math)
+    lines = space.listing().splitlines()
+    assert lines[0] == "100,001 variables:"
+    assert lines[1].startswith("table: DataFrame, 4 rows, 5 columns: ")
+    assert lines[-2:] == ["functions: load(what)", "modules: last_module (math)"]
+    assert lines[-3].startswith("and 99,")
+    for wrong, right in {
+        "nane_54321": "name_54321",
+        "tabel": "table",
+        "ame_9876": "name_9876",
+    }.items():
+        with pytest.raises(ToolFailed, match=f"there are (name_[0-9]+, ){{0,2}}{right}, "):
+            space.inspect(wrong)
+
+
+def test_many_functions_fit_their_line_and_are_cut() -> None:
+    lines = namespace(**{f"load_{n}": effect for n in range(5_000)}).listing().splitlines()
+    assert [len(line) for line in lines] == [1_000]
+    assert lines[0].startswith("functions: load_0(what), load_1(what), ")
+    assert lines[0].endswith("…")
+
+
 def test_many_wide_tables_fit_the_limit() -> None:
     wide = pd.DataFrame(np.zeros((2, 10_000)), columns=[f"column_{n}" for n in range(10_000)])
     listing = namespace(**{f"wide_{n}": wide for n in range(50)}).listing()
