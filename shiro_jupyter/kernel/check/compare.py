@@ -21,14 +21,14 @@ from .cells import joined
 TOLERANCE = 1e-9  # relative
 CUT = 20_000  # characters of a text that a page tells whole
 HTML = 50_000  # characters of html that are compared
-TEXT = 5_000_000  # characters of a text that are compared
+TEXT = 500_000  # characters of a text that are compared: of a fresh one not all is kept
 SHOWN = 80  # characters of a line that differs
 BEFORE = 20  # of these, before the place where two lines part
 
 # `times`: only by times of the run, addresses in memory, temporary paths and the like.
 How = Literal["same", "times", "differs"]
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _UNIT = r"(?:ns|[µμu]s|ms|s|sec(?:onds?)?|min(?:utes?)?|h|hours?)\b"
 _SPENT = rf"\d+(?:\.\d+)?(?:e[-+]?\d+)?\s?{_UNIT}"
 _DAY, _MONTH = (
@@ -189,7 +189,7 @@ def _named(part: _Part) -> str:
 
 
 def _texts(was: str, now: str, rules: _Rules) -> Difference:
-    was, now = _kept(_plain(was[:TEXT]), _plain(now[:TEXT]))
+    was, now = _kept(_plain(was), _plain(now))
     if _alike(was, now, rules.tolerance):
         return SAME
     for before, after in zip_longest(was.split("\n"), now.split("\n"), fillvalue=""):
@@ -203,11 +203,13 @@ def _texts(was: str, now: str, rules: _Rules) -> Difference:
 
 
 def _kept(was: str, now: str) -> tuple[str, str]:
-    """Of a text that the page has cut the lines that it left whole, and the same of the other."""
+    """Of a text that is long, or that the page has cut, the lines that are left whole, and the
+    same of the other."""
     found = _LEFT_OUT.search(was)
-    if found is None:
+    if found is None and len(was) <= TEXT:
         return was, now
-    head, tail = was[: found.start()].split("\n")[:-1], was[found.end() :].split("\n")[1:]
+    head = was[: min(TEXT, found.start() if found else TEXT)].split("\n")[:-1]
+    tail = was[found.end() :].split("\n")[1:] if found else []
     if not head:
         return was[: CUT // 3], now[: CUT // 3]
     lines = now.split("\n")
@@ -275,7 +277,7 @@ def _alike(was: str, now: str, tolerance: float) -> bool:
         return False
     numbers = zip(_NUMBER.findall(was), _NUMBER.findall(now), strict=True)
     return all(
-        a == b or math.isclose(float(a), float(b), rel_tol=tolerance, abs_tol=0.0)
+        a == b or (math.isclose(float(a), float(b), rel_tol=tolerance) and math.isfinite(float(a)))
         for a, b in numbers
     )
 

@@ -64,6 +64,11 @@ FRAME = "        price  n\ncity            \nOslo  12.250000  3\nRome   7.100000
         ("-1", "1", "differs"),
         ("part 2_ done", "part 1_ done", "differs"),
         ("1__2", "1__3", "differs"),
+        ("9" * 400, "8" * 400, "differs"),
+        ("1" * 100_000 + "a", "1" * 100_000 + "b", "differs"),  # at once
+        ("1e-300", "-1e-300", "differs"),
+        ("at 08:00:00 row\n" * 50_000, "at 07:59:59 row\n" * 50_000, "times"),
+        ("row\n" * 200_000, "row\n" * 130_000, "same"),  # of which no more was kept
         ("newest order: 2023-12-31", "newest order: 2024-12-31", "differs"),
         ("2023-12-31 at 2026-11-30", "2023-12-31 at 2026-12-01", "times"),
         ("waiting time 5 min, opened 08:00", "waiting time 95 min, opened 11:30", "differs"),
