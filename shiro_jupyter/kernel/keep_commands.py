@@ -35,14 +35,19 @@ def keep(services: Services, rest: str) -> Work:
         opened = services.conversation.opened
         if opened is None:
             return NO_SESSION
-        found = await services.after.kept.turns(opened.session.id)
+        said = await _said(opened.session)
+        await services.after.look_again()
+        return said
+
+    async def _said(session: Session) -> str:
+        found = await services.after.kept.turns(session.id)
         if rest == "list":
             if found:
-                return services.redactor(_listed(opened.session, found))
+                return services.redactor(_listed(session, found))
         elif number and number not in found:
             return f"Nothing to keep of turn {number}: {_others(found)}"
         if not found:
-            failed = await services.after.kept.failed(opened.session.id)
+            failed = await services.after.kept.failed(session.id)
             return FAILED.format(listed(failed, NAMES)) if failed else NOTHING
         chosen = list(found) if rest == "all" else [number or max(found)]
         pieces = [piece for turn in chosen for piece in found[turn]]

@@ -118,8 +118,18 @@ class KeptCode:
 
     def names(self, turn: Turn) -> tuple[str, ...]:
         """Names that there is code of the turn to keep for, as far as is known without a page."""
-        found = [each for each in self._live(self._known(), ok=True) if each.turn == turn]
-        return tuple(dict.fromkeys(each.name for each in found))
+        return self.left().get(turn, ())
+
+    def left(self, sources: Sequence[str] | None = None) -> dict[Turn, tuple[str, ...]]:
+        """The names of every turn that there is code to keep for, by default as `names`."""
+        found: dict[Turn, dict[str, None]] = {}
+        for each in self._live(self._known() if sources is None else sources, ok=True):
+            found.setdefault(each.turn, {})[each.name] = None
+        return {turn: tuple(names) for turn, names in found.items()}
+
+    async def left_now(self) -> dict[Turn, tuple[str, ...]]:
+        """As `left`, by the cells of the page that shows the notebook."""
+        return self.left(await self._sources())
 
     async def unkept(self) -> tuple[Unkept, ...]:
         """Of all turns, the newest code of each name; asks the page that shows the notebook."""

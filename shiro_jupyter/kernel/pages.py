@@ -166,6 +166,10 @@ class Pages:
             waiting = queue_model(self._waiting)
             self._channel.send({"kind": "queue", "waiting": waiting, **to})
 
+    def narrow(self, turn: int, unkept: Sequence[str]) -> None:
+        """Offer to keep the code of a turn for no other names than these."""
+        self._view.narrow(turn, unkept, self._clock.monotonic())
+
     def say(self, page: str, text: str) -> None:
         self._channel.send({"kind": "said", "to": page, "text": visible(text)})
 

@@ -121,8 +121,7 @@ class Services:
         )
         next_cell = NextCell(shell, self.main)
         self.editor = editor(self.document, self.project.notebook, self.undo.cells, next_cell)
-        self.after = AfterTurn(shell, self.undo.names, self.document, next_cell, self.redactor)
-        self.live.ran = self.after.kept.ran
+        self.after = AfterTurn(self.live, self.undo.names, self.document, next_cell, self.pages)
         self.questions = Questions(self.emit, [self._person()])
         self._unserved = Unserved(shell, self.main, self.thread)
         self._process = os.getpid()

@@ -73,6 +73,7 @@ async def _undone(
     placed = await services.undo.cells.undo((session.id, turn), services.document)
     services.undo.passed(session, turn)
     services.after.kept.forget((session.id, turn))
+    await services.after.look_again()
     in_files = _of_files(services.project, done)
     lines = [*in_files, *_of_cells((each.called, each) for each in placed), *_of_names(bound)]
     if lines:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from ..core import events as e
@@ -100,6 +101,14 @@ class PageView:
         """Of every turn that is kept, the oldest first."""
         return [message for turn in self._turns if (message := self.snapshot(turn, at))]
 
+    def narrow(self, turn: int, unkept: Collection[str], at: float) -> None:
+        """Of the names whose code that turn offers to keep, only these are left."""
+        found = self._turns.get(turn)
+        if found and found.state.data:
+            left = tuple(name for name in found.state.data.unkept if name in unkept)
+            found.state.data = replace(found.state.data, unkept=left)
+            self._tell(found, at)
+
     def _begin(self) -> None:
         self._newest += 1
         self._state = TurnState(todos=self._state.todos, queue=self._state.queue)
@@ -143,7 +152,7 @@ class _Turn:
         self.key = key
         self.seq = 0
         self.model: Model | None = None
-        self._state, self._about, self._epoch = state, about, epoch
+        self.state, self._about, self._epoch = state, about, epoch
         self._cards: list[Model] = []  # of the work, in order
         self._full: deque[int] = deque()  # those with their output
         self._live = Blocks()
@@ -168,7 +177,7 @@ class _Turn:
         return patch
 
     def _made(self) -> Model:
-        state, stands = self._state, standing(self._state)
+        state, stands = self.state, standing(self.state)
         ended = state.ended
         return {
             "number": state.turn,
@@ -202,8 +211,8 @@ class _Turn:
         return None if at is None else round(at + self._epoch, 3)
 
     def _work(self) -> list[Model]:
-        size = len(self._state.work) - (self._settled() is not None)
-        for each in self._state.work[len(self._cards) : size]:
+        size = len(self.state.work) - (self._settled() is not None)
+        for each in self.state.work[len(self._cards) : size]:
             self._cards.append(_step(each))
             if isinstance(each, ToolUse) and each.text:
                 self._full.append(len(self._cards) - 1)
@@ -213,14 +222,14 @@ class _Turn:
         return self._cards[:size]
 
     def _answer(self) -> list[str]:
-        if live := self._state.live.lstrip():
+        if live := self.state.live.lstrip():
             return self._live.update(live)
         settled = self._settled()
         return self._whole(settled.text) if settled else []
 
     def _settled(self) -> Said | None:
         """The text that no call has followed; a part of the work once one has."""
-        state = self._state
+        state = self.state
         last = state.work[-1] if state.work else None
         waits = not state.in_flight and not state.live.strip()
         return last if isinstance(last, Said) and waits else None
@@ -284,7 +293,7 @@ def _question(question: Question) -> Model:
 
 
 def _data(data: e.DataChanged | None) -> Model | None:
-    if data is None:
+    if data is None or not (data.changes or data.unkept):
         return None
     return {"changes": visible(data.changes), "unkept": visible(unkept_line(data))}
 

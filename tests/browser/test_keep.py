@@ -52,6 +52,7 @@ def test_the_button_under_a_turn_puts_its_code_below_the_cell_that_asked(
     page.screenshot(f"keep-{kernel}-before")
     keep(page.output(1)).click()
     expect(page.cell(3)).to_contain_text("total = df")
+    expect(keep(page.output(1))).to_have_count(0)
     page.screenshot(f"keep-{kernel}-after")
     saved = page.saved().cells
     assert [cell.source for cell in saved] == [*cells[:2], FIRST, SECOND, cells[2]]
@@ -77,11 +78,14 @@ def test_a_turn_of_the_panel_is_kept_at_the_end_of_the_notebook(lab: Lab, page: 
     expect(panel.locator(".shiro-panel-said")).to_have_text(
         "Put 1 cell at the end of the notebook."
     )
+    expect(keep(panel)).to_have_count(0)
     assert sources(page)[1:] == ["'theirs'", "again = total + 1"]
     assert not page.errors
 
 
-def test_after_a_reload_the_button_is_there_and_keeps_nothing_twice(lab: Lab, page: Page) -> None:
+def test_after_a_reload_the_button_is_there_until_it_has_kept_the_code(
+    lab: Lab, page: Page
+) -> None:
     cells = [f"%load_ext shiro_jupyter\n{FRAME}", "%shiro clean"]
     page.open(lab.notebook("keep-again.ipynb", cells))
     page.run(0, 1)
@@ -89,11 +93,13 @@ def test_after_a_reload_the_button_is_there_and_keeps_nothing_twice(lab: Lab, pa
     page.saved()
     page.reload("idle")
     panel = page.panel()
-    for _ in range(2):
-        expect(keep(page.output(1))).to_be_enabled()
-        keep(page.output(1)).click()
+    expect(keep(page.output(1))).to_be_enabled()
+    keep(page.output(1)).click()
     said = panel.locator(".shiro-panel-said")
-    expect(said).to_have_count(2)
-    expect(said.first).to_have_text("Put 2 cells below the cell that asked.")
-    expect(said.last).to_contain_text("Nothing to keep of turn 1")
+    expect(said).to_have_text("Put 2 cells below the cell that asked.")
+    expect(keep(page.output(1))).to_have_count(0)
     assert sources(page) == [*cells, FIRST, SECOND]
+    page.saved()
+    page.reload("idle")
+    expect(page.panel().locator(".shiro-data")).to_contain_text(DATA)  # told anew
+    expect(keep(page.panel())).to_have_count(0)

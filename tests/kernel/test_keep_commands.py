@@ -99,6 +99,12 @@ class Notebook:
             self.page.request("done", id=event["id"], value=value)
 
 
+def offered(page: FakePage) -> dict[int, str]:
+    """What the page offers to keep, by turn."""
+    shown = {number: turn["data"] for number, turn in page.follower.models.items()}
+    return {number: data["unkept"] for number, data in shown.items() if data and data["unkept"]}
+
+
 @pytest.fixture
 def page(kernel: Kernel) -> Iterator[FakePage]:
     with page_of(kernel) as page:
@@ -143,6 +149,17 @@ def test_an_undone_turn_leaves_nothing_to_keep(kernel: Kernel) -> None:
     assert "Say %shiro /keep" in ask(kernel, "%shiro /keep it").stream("stderr")
 
 
+def test_nothing_is_offered_of_a_turn_that_was_undone_or_overtaken(
+    kernel: Kernel, page: FakePage
+) -> None:
+    ask(kernel, "total = 1\n%shiro once more")
+    page.until(lambda: offered(page) == {1: AGAIN})
+    ask(kernel, "total = 2\n%shiro once more")  # it binds the name anew
+    page.until(lambda: offered(page) == {2: AGAIN})
+    ask(kernel, "%shiro /undo", idle=lambda: page.take(0.02))
+    page.until(lambda: 2 not in offered(page))
+
+
 def test_code_that_failed_is_told_apart(kernel: Kernel) -> None:
     ask(kernel, "%shiro fails")
     failed = "Nothing to keep: the code that bound half failed or was interrupted, so it is not "
@@ -175,8 +192,14 @@ def test_code_goes_into_the_open_notebook_below_the_cell_that_asked(
     page.prompt("/keep")
     page.until(lambda: notebook.serve() or page.of("said"))
     assert page.of("said")[-1]["text"] == "Put 1 cell at the end of the notebook."
+    page.until(lambda: page.newest()["data"]["unkept"] == "")  # so its button goes
+    assert offered(page) == {1: OFFERS}
     kept = ask(kernel, "%shiro /keep 1", idle=notebook.serve)
     assert kept.stdout == "Put 2 cells below the cell that asked.\n" and next_cell(kept) == []
+    page.until(lambda: not offered(page))
+    page.request("hello", protocol=1, version="0.1.0", notebook="work/a.ipynb")  # a reload
+    page.take_for(0.2)
+    assert not offered(page)
     assert notebook.sources == [
         "%shiro make",
         FIRST.strip(),

@@ -114,6 +114,17 @@ def test_the_model_of_a_turn_that_changed_data() -> None:
     assert bare == {"changes": "new: ␛x", "unkept": ""}
 
 
+def test_only_names_that_are_left_are_offered_to_keep() -> None:
+    stage = played(*TURNS["two_tools"]())
+    stage.view.narrow(1, ["mean", "other"], 200.0)
+    assert stage.model()["data"]["unkept"].startswith("The code that bound mean ran in no cell")
+    stage.view.narrow(1, [], 200.0)
+    assert stage.model()["data"]["unkept"] == ""
+    bare = played(e.TurnStarted(1, "hi"), e.DataChanged("", ("x",)), ended())
+    bare.view.narrow(1, (), 200.0)
+    assert bare.model()["data"] is None
+
+
 def test_the_model_of_an_ended_turn() -> None:
     model = played(*TURNS["one_tool"]()).model()
     assert model["work"] == [
