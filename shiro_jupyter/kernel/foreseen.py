@@ -7,6 +7,7 @@ line that names nothing does not say that nothing changes. What is imported is n
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any
 from IPython.core.inputtransformer2 import TransformerManager
 
 from ..views.wording import listed
+from .outside import OUTSIDE, called, goes_out, magic_of, shown
 
 NAMES = 8
 
@@ -30,32 +32,13 @@ _CHANGING = _words(
     "intersection_update remove reverse sort update"
 )
 _TAKING = _words("pop popitem popleft setdefault")  # whose value is of use, too
-# Methods of a frame, figure or path that write what their first argument names, or their object.
-_WRITING = _words(
-    "savefig sink_csv sink_parquet to_clipboard to_csv to_excel to_feather to_hdf to_html to_json "
-    "to_markdown to_orc to_parquet to_pickle to_sql to_stata to_xml write_csv write_excel "
-    "write_json write_ndjson write_parquet"
-)
-_OF_PATHS = _words("mkdir rmdir touch unlink write_bytes write_text")
-# Functions of modules, by the names that they are imported under as a rule.
-_OUTSIDE = {
-    "os": "chmod makedirs mkdir popen remove removedirs rename replace rmdir symlink system unlink",
-    "shutil": "copy copy2 copyfile copytree make_archive move rmtree unpack_archive",
-    "subprocess": "Popen call check_call check_output run",
-    "requests": "delete get head patch post put request",
-    "httpx": "delete get head patch post put request stream",
-    "urllib.request": "urlopen urlretrieve",
-    "np": "save savetxt savez savez_compressed",
-    "numpy": "save savetxt savez savez_compressed",
-    "plt": "savefig",
-    "json": "dump",
-    "pickle": "dump",
-    "joblib": "dump",
-    "torch": "save",
-}
-_CALLS = frozenset(f"{root}.{name}" for root, names in _OUTSIDE.items() for name in _words(names))
-_MAGICS = ("system", "getoutput", "run_line_magic", "run_cell_magic")
-_MODULES = _OUTSIDE.keys() | _words("functools itertools math operator pandas pd pl polars re sys")
+_MODULES = OUTSIDE.keys() | _words("functools itertools math operator pandas pd pl polars re sys")
+# Magics that run the code behind them, in a scope of its own or in the person's.
+_TIMING = _words("timeit")
+_RUNNING = _words("capture prun time") | _TIMING
+_OPTIONS = re.compile(r"(?:-\w+(?:[ \t]+\d+)?[ \t]+)*")
+_SUPPRESSING = _words("suppress raises")
+_LEAVING = _words("exit quit _exit abort")
 _ANYTHING = frozenset({"exec", "eval", "setattr", "globals", "locals"})
 
 
@@ -90,9 +73,7 @@ def foreseen(code: str) -> Foreseen:
     """Nothing where the code is no Python, which then fails before it does anything."""
     found = Foreseen()
     try:
-        transformers: Any = TransformerManager
-        tree = ast.parse(transformers().transform_cell(code))
-        _Reader(found).read(tree.body)
+        _Reader(found).read(_parsed(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Foreseen()
     return found
@@ -107,11 +88,13 @@ class _Reader(ast.NodeVisitor):
         self._own: frozenset[str] = frozenset()  # names of a comprehension
         self._modules = set(_MODULES)
         self._alone: ast.expr | None = None  # a call whose value is not used
+        self._full: dict[str, str] = {}  # what was imported, by the names that it got
+        self._made: dict[str, str] = {}  # what names were made by
 
     def read(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             self.visit(statement)
-            if isinstance(statement, ast.Raise | ast.Return | ast.Break | ast.Continue):
+            if isinstance(statement, ast.Break | ast.Continue) or _may_leave(statement):
                 self._sure = False
 
     @contextmanager
@@ -146,6 +129,11 @@ class _Reader(ast.NodeVisitor):
         self.visit(node.value)
         for target in node.targets:
             self._target(target)
+            self._make(target, node.value)
+
+    def _make(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self._made[target.id] = called(value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
@@ -175,6 +163,9 @@ class _Reader(ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for each in (*node.decorator_list, *node.bases):
             self.visit(each)
+        before, self._own = self._own, self._own | _bound_in(node)
+        self.read(node.body)
+        self._own = before
         self._change(node.name)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
@@ -183,9 +174,13 @@ class _Reader(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self._modules.add(alias.asname or alias.name.partition(".")[0])
+            if alias.asname:
+                self._full[alias.asname] = alias.name
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         self._found.more |= any(alias.name == "*" for alias in node.names)
+        for alias in node.names:
+            self._full[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
     # -- what may not be run ---------------------------------------------------------------
 
@@ -221,7 +216,12 @@ class _Reader(ast.NodeVisitor):
             self.visit(item.context_expr)
             if item.optional_vars is not None:
                 self._target(item.optional_vars)
-        self.read(node.body)
+                self._make(item.optional_vars, item.context_expr)
+        if any(called(item.context_expr) in _SUPPRESSING for item in node.items):
+            with self._perhaps():
+                self.read(node.body)
+        else:
+            self.read(node.body)
 
     visit_AsyncWith = visit_With  # noqa: N815
 
@@ -278,10 +278,29 @@ class _Reader(ast.NodeVisitor):
         name = ast.unparse(node.func) if _dotted(node.func) else ""
         if name in _ANYTHING:
             self._found.more = True
-        if _goes_out(name, node):
-            self._found.outside[_shown(name, node)] = None
+        root, dot, rest = name.partition(".")
+        if (magic := magic_of(node, self._made)) in _RUNNING:
+            self._magic(magic, [str(getattr(each, "value", "")) for each in node.args[1:]])
+        elif goes_out(self._full.get(root, root) + dot + rest, node, self._made):
+            self._found.outside[shown(name, node)] = None
         elif isinstance(node.func, ast.Attribute):
             self._method(node, node.func)
+
+    def _magic(self, magic: str, texts: list[str]) -> None:
+        """`%time code`, or `%%time` above code: what it runs is read as the code itself is."""
+        line, code = [_OPTIONS.sub("", texts[0], count=1) if texts else "", *texts[1:], ""][:2]
+        if magic == "capture" and line.isidentifier():
+            self._change(line)
+        elif magic != "capture":
+            code = f"{line}\n{code}"
+        try:
+            if magic in _TIMING:
+                with self._perhaps():
+                    self.read(_parsed(code))
+            else:
+                self.read(_parsed(code))
+        except SyntaxError:
+            self._found.more = True
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> None:
         root = _root(method)
@@ -291,6 +310,46 @@ class _Reader(ast.NodeVisitor):
         changes = method.attr in _CHANGING and node is self._alone
         if inplace or changes or method.attr in _TAKING:
             self._change(root, sure=inplace and isinstance(method.value, ast.Name))
+
+
+def _parsed(code: str) -> list[ast.stmt]:
+    transformers: Any = TransformerManager
+    plain: str = transformers().transform_cell(code)
+    return ast.parse(plain).body
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether what stands behind it may not be reached, as far as it says so itself."""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Raise | ast.Return | ast.Assert):
+            return True
+        if isinstance(node, ast.Call) and called(node) in _LEAVING:
+            return True
+        if isinstance(node, ast.While) and _is_endless(node):
+            return True
+        todo += ast.iter_child_nodes(node)
+    return False
+
+
+def _is_endless(loop: ast.While) -> bool:
+    always = isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+    return always and not any(isinstance(each, ast.Break) for each in ast.walk(loop))
+
+
+def _bound_in(body: ast.ClassDef) -> frozenset[str]:
+    """Names of the class, which are none of the person's."""
+    found: set[str] = set()
+    for each in body.body:
+        for node in ast.walk(each):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(node.name)
+    return frozenset(found)
 
 
 def _is_true(node: ast.expr) -> bool:
@@ -316,37 +375,3 @@ def _dotted(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
-
-
-def _goes_out(name: str, call: ast.Call) -> bool:
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if name == "open" or last == "open":
-        return _writes(call, at=1 if name == "open" else 0)
-    if last in _MAGICS:
-        return isinstance(call.func, ast.Attribute) and _of_ipython(call.func.value)
-    to = any(each.arg in ("path_or_buf", "path", "buf", "file", "fname") for each in call.keywords)
-    return name in _CALLS or last in _OF_PATHS or (last in _WRITING and (bool(call.args) or to))
-
-
-def _of_ipython(node: ast.expr) -> bool:
-    called = node.func if isinstance(node, ast.Call) else None
-    return isinstance(called, ast.Name) and called.id == "get_ipython"
-
-
-def _writes(call: ast.Call, at: int) -> bool:
-    """Whether `open` is to write, as far as the mode stands there."""
-    given = [each.value for each in call.keywords if each.arg == "mode"]
-    mode = given[0] if given else call.args[at] if len(call.args) > at else None
-    told = mode.value if isinstance(mode, ast.Constant) else None
-    return isinstance(told, str) and bool(set(told) & set("wax+"))
-
-
-def _shown(name: str, call: ast.Call) -> str:
-    """`df.to_csv`, `!git pull`, `%pip install x`; of a longer chain the last of it."""
-    texts = [each.value for each in call.args if isinstance(each, ast.Constant)]
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else name
-    if last in _MAGICS and texts:
-        mark = "%" if "magic" in last else "!"
-        words = " ".join(str(each) for each in texts[:2]).split()
-        return mark + " ".join(words)[:40]
-    return name or f"….{last}"
