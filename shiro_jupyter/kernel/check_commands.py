@@ -87,7 +87,7 @@ async def _notebook(services: Services, given: str) -> tuple[Notebook, bool]:
 
 async def _agreed(services: Services, notebook: Notebook, asks: bool) -> bool:
     """Whether the person lets the cells do what they do beside computing."""
-    found = effects(notebook.cells)
+    found = effects(notebook.cells, notebook.path.parent)
     if not found:
         return True
     told = f"{notebook.path.name} does more than compute:\n{asked(found)}"

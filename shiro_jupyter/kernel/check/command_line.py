@@ -123,7 +123,8 @@ def _print(out: TextIO, lines: Sequence[str]) -> None:
 
 
 def _unless_allowed(notebook: Notebook, allowed: set[str]) -> None:
-    found = [each for each in effects(notebook.cells) if each.kind not in allowed]
+    told = effects(notebook.cells, notebook.path.parent)
+    found = [each for each in told if each.kind not in allowed]
     if found:
         kinds = ",".join(kind for kind in KINDS if kind in {each.kind for each in found})
         raise UsageError(

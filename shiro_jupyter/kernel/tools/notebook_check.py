@@ -69,7 +69,7 @@ class NotebookCheck(NotebookTool[NotebookCheckParameters, Target]):
                 notebook = await in_thread(read_saved, where.path)
         except UsageError as error:
             raise ToolFailed(str(error)) from None
-        return Target(where, notebook, effects(notebook.cells))
+        return Target(where, notebook, effects(notebook.cells, notebook.path.parent))
 
     def judged(self, found: Target, parameters: NotebookCheckParameters) -> Subject:
         title = (WITH_EFFECTS if found.effects else PLAIN).format(found.where.told)
