@@ -89,7 +89,8 @@ def _number(said: str) -> float:
 
 
 def _checked(path: Path, args: argparse.Namespace) -> int:
-    notebook = read_saved(path.resolve())
+    # One that is a link runs where the link is, as in Jupyter.
+    notebook = read_saved(path.parent.resolve() / path.name)
     allowed = set(KINDS) if args.yes else set(filter(None, args.allow.split(",")))
     if unknown := allowed - set(KINDS):
         raise UsageError(f"--allow takes {', '.join(KINDS)}; not {', '.join(sorted(unknown))}.")

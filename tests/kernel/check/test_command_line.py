@@ -143,6 +143,17 @@ def test_a_number_that_is_none_is_refused(
 
 
 @pytest.mark.kernel
+def test_a_notebook_that_is_a_link_runs_where_the_link_is(tmp_path: Path) -> None:
+    target = write(tmp_path / "elsewhere" / "b.ipynb", "open('beside.txt').read()")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "beside.txt").write_text("x")
+    (project / "a.ipynb").symlink_to(target)
+    assert main(["check", str(project / "a.ipynb")]) == PASSES
+    assert main(["check", str(target)]) == FAILS
+
+
+@pytest.mark.kernel
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_kernel_outlives_the_command(how: signal.Signals, tmp_path: Path) -> None:
     told = tmp_path / "told"
