@@ -55,9 +55,9 @@ def array_facts(value: Any, limit: int) -> str:
     known = value[~numpy["isnan"](value)] if value.dtype.kind == "f" else value.reshape(-1)
     said = f"{count(int(value.size - known.size), 'missing number')}"
     if known.size:
-        low, high, mean = (float(each) for each in (known.min(), known.max(), known.mean()))
-        said += f", min {number(low)}, max {number(high)}, mean {number(mean)}"
-    return f"{said}; it begins {', '.join(number(float(each)) for each in value.flat[:10])}"
+        low, high, mean = (each.item() for each in (known.min(), known.max(), known.mean()))
+        said += f", min {number(low)}, max {number(high)}, mean {number(float(mean))}"
+    return f"{said}; it begins {', '.join(number(each.item()) for each in value.flat[:10])}"
 
 
 def shape_of(lengths: Any) -> str:

@@ -147,7 +147,9 @@ def number(value: float) -> str:
     """A computed figure as a person would write it, without noise digits."""
     if value != value or value in (float("inf"), float("-inf")):
         return str(value)
-    if value and not 1e-3 <= abs(value) < 1e15:
+    if type(value) is int:
+        return str(value)
+    if value and not 0.1 <= abs(value) < 1e15:
         return f"{value:.6g}"
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
@@ -163,7 +165,7 @@ def plain(value: object, limit: int = SHORT) -> str | None:
         return None
     if cls is range and not _short(value.start, value.stop, value.step):  # type: ignore[attr-defined]
         return None
-    if any(cls is each for each in _PLAIN) or _numpy_scalar(cls):
+    if any(cls is each for each in _PLAIN) or is_numpy_scalar(cls):
         return one_line(cut(str(value), limit))
     if derives(value, int):
         return _integer(value)
@@ -181,7 +183,7 @@ def plain(value: object, limit: int = SHORT) -> str | None:
     return None
 
 
-def _numpy_scalar(cls: type) -> bool:
+def is_numpy_scalar(cls: type) -> bool:
     """But one of several fields, which may be objects."""
     scalar = any(class_name(each) == "generic" for each in mro_of(cls))
     return is_of(cls, "numpy") and scalar and class_name(cls) not in ("void", "record")
@@ -273,8 +275,8 @@ def cut(text: str, limit: int) -> str:
 
 def _in_place(one: str, other: str) -> int:
     """How many characters of both stand at the same place, from the start or from the end."""
-    same: int = sum(map(operator.eq, one, other))
-    return same + sum(map(operator.eq, one[::-1], other[::-1]))
+    from_start = map(operator.eq, one, other)
+    return int(sum(from_start) + sum(map(operator.eq, one[::-1], other[::-1])))
 
 
 def no_such(name: str, names: list[str], noun: str = "variable") -> str:

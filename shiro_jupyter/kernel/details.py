@@ -10,6 +10,7 @@ from typing import Any
 from ..core.tools.base import bounded
 from .arrays import array_facts, array_summary
 from .describe import (
+    comes_from,
     count,
     cut,
     derives,
@@ -43,7 +44,14 @@ def line_of(value: object, show_values: bool, seconds: float) -> str:
     words = own_words(value, seconds) if show_values else ""
     if words:
         return f"{kind(value)} = {' '.join(words[:WORDS_LIMIT].split())}"
-    return array_summary(value) or summary(value, show_values)
+    return _array(value, show_values) or summary(value, show_values)
+
+
+def _array(value: object, show_values: bool) -> str:
+    """Names of fields, dimensions and variables may be values."""
+    said = array_summary(value)
+    named = comes_from(type(value), "xarray") or "structured" in said
+    return said if show_values or not named else kind(value)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Details:
             yield f"{name}: class" if is_class(value) else f"{signature(name, value)}: function"
         else:
             words = own_words(value, WORDS_SECONDS) if self.show_values else ""
-            head = array_summary(value) or summary(value, self.show_values)
+            head = _array(value, self.show_values) or summary(value, self.show_values)
             yield f"{name}: {kind(value) if words else head}"
             if words:
                 yield bounded(words, WORDS_LIMIT)
@@ -84,7 +92,7 @@ class Details:
             )
         elif self.show_values and (figures := array_facts(value, CELL_LIMIT)):
             yield figures
-        else:
+        elif self.show_values:  # names of attributes may be values
             yield from self._attributes(value)
 
     # -- tables ----------------------------------------------------------------------------
@@ -114,7 +122,9 @@ class Details:
                     missing = facts.missing
                     yield ", ".join([start, *_facts(facts)])
                 except TABLE_ERRORS as error:
-                    yield f"{start}, cannot be counted ({type(error).__name__})"
+                    missing = _missing(frame, index)
+                    known = "" if missing is None else f"{missing:,} missing, its values "
+                    yield f"{start}, {known}cannot be counted ({type(error).__name__})"
             else:
                 missing = frame.stored_missing(index)
                 yield start if missing is None else f"{start}, {missing:,} missing"
@@ -157,6 +167,13 @@ class Details:
         except TABLE_ERRORS:
             return f"{kind(value)}, which cannot be read now"
         return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _missing(frame: Frame, index: int) -> int | None:
+    try:
+        return frame.missing(index)
+    except TABLE_ERRORS:
+        return None
 
 
 def _lazy(variable: str, lazy: Lazy) -> Iterator[str]:

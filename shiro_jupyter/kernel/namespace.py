@@ -34,6 +34,8 @@ LINE_LIMIT = 1_200
 # A line of a table, however many share the room.
 SHORTEST = 200
 INSPECT_LIMIT = 8_000
+# What the line on what was left out of one takes at most.
+LEFT_OUT = 60
 # Seconds that counting in a listing and objects' own words may take, and words of one object.
 COUNTING_SECONDS = 0.1
 WORDS_SECONDS = 0.03
@@ -216,7 +218,7 @@ class Namespace:
             details = Details(not view.closed, view.frame, view.lazy)
             with unwarned():
                 text = "\n".join(details.of(shown, value))
-            return bounded(view.told(text), INSPECT_LIMIT)
+            return bounded(view.told(text), INSPECT_LIMIT - LEFT_OUT)
         except TABLE_ERRORS as error:
             raise ToolFailed(
                 f"{shown} could not be read ({type(error).__name__}); it may be "

@@ -34,9 +34,8 @@ from shiro_jupyter.kernel.namespace import (
 )
 from tests.support.hostile_names import armed, large_namespace, mischief, spark_modules
 
-# What the brief listing's own first words take, a line on what was left out, and a sentence that
-# says why not.
-FIRST_WORDS, LEFT_OUT, SENTENCE = 20, 100, 3_000
+# What the brief listing's own first words take, and a sentence that says why not.
+FIRST_WORDS, SENTENCE = 20, 3_000
 
 
 def namespace(names: dict[str, Any]) -> Namespace:
@@ -98,7 +97,7 @@ def test_each_of_them_in_detail_calls_none_of_them(large: dict[str, Any]) -> Non
         texts = {name: space.inspect(name) for name in odd}
         matched = [space.listing(name) for name in odd]
     assert not called
-    assert all(len(text) <= INSPECT_LIMIT + LEFT_OUT for text in texts.values())
+    assert all(len(text) <= INSPECT_LIMIT for text in texts.values())
     assert all(len(text) <= LISTING_LIMIT for text in matched)
     assert texts["mapped"].startswith("mapped: memmap, shape 625,000,000, float64, 5.0 GB, on disk")
     assert "No figures" not in texts["dask_frame"]
@@ -306,7 +305,7 @@ def test_whatever_there_is_the_text_keeps_its_caps(
     for name in [*variables, match]:
         for expression in (name, name + "".join(parts)):
             try:
-                assert len(space.inspect(expression)) <= INSPECT_LIMIT + LEFT_OUT
+                assert len(space.inspect(expression)) <= INSPECT_LIMIT
             except ToolFailed as failed:
                 assert len(str(failed)) <= SENTENCE
 

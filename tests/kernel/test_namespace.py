@@ -19,6 +19,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from shiro_jupyter.core.errors import ToolFailed
@@ -35,7 +36,7 @@ def namespace(hidden: dict[str, object] | None = None, **names: object) -> Names
 
 def namespace_of(private: Private, **names: object) -> Namespace:
     """Of variables that cells of the person's own made."""
-    cells = [f"{name} = made()" for name in names]
+    cells = [f"{name} = 0" for name in names]
     shell = types.SimpleNamespace(
         user_ns=names,
         user_ns_hidden={},
@@ -377,6 +378,39 @@ def test_many_functions_fit_their_line_and_are_cut() -> None:
     assert lines[0].endswith("…")
 
 
+@pytest.mark.parametrize(
+    ("column", "facts"),
+    [
+        (pd.Series([np.float64("nan"), "x"], dtype=object), "1 missing, 1 distinct, such as x"),
+        (
+            pd.Series([decimal.Decimal("NaN"), decimal.Decimal(1)]),
+            "1 missing, 1 distinct, such as 1",
+        ),
+        (
+            pd.Series([decimal.Decimal("sNaN"), decimal.Decimal(1)]),
+            "1 missing, its values cannot be counted (InvalidOperation)",
+        ),
+        (pl.Series([1.0, math.nan, None]), "2 missing, 1 distinct, min 1, max 1, mean 1"),
+        (pd.Series([0.00105, 0.00149]), "2 distinct, min 0.00105, max 0.00149, mean 0.00127"),
+        (
+            pd.Series(["b", None], dtype=pd.CategoricalDtype(["a", "b"])),
+            "1 missing, 1 distinct, such as b",
+        ),
+        (
+            pd.Series([{"a": 1}, None], dtype=pd.ArrowDtype(pa.struct([("a", pa.int64())]))),
+            "1 missing, its values cannot be counted (ArrowNotImplementedError)",
+        ),
+        (
+            np.array([20231107000000001, 20231107000000002]),
+            "min 20231107000000001, max 20231107000000002, mean 2.02311e+16; "
+            "it begins 20231107000000001, 20231107000000002",
+        ),
+    ],
+)
+def test_figures_are_those_of_the_values(column: Any, facts: str) -> None:
+    assert facts in namespace(t=column).inspect("t").splitlines()[1]
+
+
 def test_many_wide_tables_fit_the_limit() -> None:
     wide = pd.DataFrame(np.zeros((2, 10_000)), columns=[f"column_{n}" for n in range(10_000)])
     listing = namespace(**{f"wide_{n}": wide for n in range(50)}).listing()
@@ -393,8 +427,8 @@ def test_counting_stops_at_a_million_cells() -> None:
     assert "x (float64, 1,000,000 missing)" in namespace(t=small).listing()
     assert namespace(t=large).listing().endswith("x (float64)")
     # Polars stores the number.
-    stored = pl.DataFrame({"x": [None] * 1_000_001}, schema={"x": pl.Float64})
-    assert "x (Float64, 1,000,001 missing)" in namespace(t=stored).listing()
+    stored = pl.DataFrame({"x": [None] * 1_000_001}, schema={"x": pl.Int64})
+    assert "x (Int64, 1,000,001 missing)" in namespace(t=stored).listing()
 
 
 def test_a_listing_while_names_come_and_go() -> None:

@@ -15,6 +15,7 @@ from ..describe import (
     class_name,
     comes_from,
     instance_dict,
+    is_numpy_scalar,
     known_zone,
     library,
     missing_marks,
@@ -142,20 +143,23 @@ class PandasFrame(Frame):
         if not self._comparable(index):
             return Facts(missing)
         series = self.select(index)
-        distinct = int(series.nunique())
-        if not show_values or missing == len(series):
-            return Facts(missing, distinct)
+        if _holds_objects(series) and missing:  # a Decimal NaN counts as a value for pandas
+            series = series[series.notna()]
+        if not show_values or missing == self.shape[0]:
+            return Facts(missing, int(series.nunique()))
         types = library("pandas")["api"].types
         if types.is_bool_dtype(series.dtype) or not (
             types.is_numeric_dtype(series.dtype) or types.is_datetime64_any_dtype(series.dtype)
         ):
-            counts = series.value_counts().head(TOP)
-            top = tuple((cell(value), int(n)) for value, n in counts.items())
-            return Facts(missing, distinct, top=top)
+            counts = series.value_counts()
+            # A category may have no value.
+            counts = counts.iloc[: int((counts.to_numpy() > 0).sum())]
+            top = tuple((cell(value), int(n)) for value, n in counts.head(TOP).items())
+            return Facts(missing, len(counts), top=top)
         numeric = types.is_numeric_dtype(series.dtype) and series.dtype.kind != "c"
         return Facts(
             missing,
-            distinct,
+            int(series.nunique()),
             extreme(series.min()),
             extreme(series.max()),
             number(float(series.mean())) if numeric else "",
@@ -217,16 +221,24 @@ def _object_cells(series: Any) -> tuple[int, bool]:
     """
     not_given, not_a_time = missing_marks()
     missing, safe = 0, True
+    scalars: dict[int, bool] = {}  # by type
     for value in series.to_numpy().tolist():
         cls = type(value)
         if cls is str:
             continue
         if value is None or value is not_given or value is not_a_time:
             missing += 1
+        elif cls is decimal.Decimal:
+            missing += value.is_nan()
         elif cls is float:
             missing += value != value
         elif id(cls) not in _SAFE_CELLS:
-            safe = False
+            if id(cls) not in scalars:
+                scalars[id(cls)] = is_numpy_scalar(cls)
+            if scalars[id(cls)]:
+                missing += bool(value != value)
+            else:
+                safe = False
     return missing, safe
 
 

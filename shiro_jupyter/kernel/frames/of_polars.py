@@ -31,10 +31,16 @@ class PolarsFrame(Frame):
         return cut(_text(self._dtypes[index]), 80)
 
     def stored_missing(self, index: int) -> int | None:
-        return int(self.select(index).null_count())
+        """NaN, which is missing as well, is not."""
+        return None if self._dtypes[index].is_float() else int(self.select(index).null_count())
 
     def missing(self, index: int) -> int | None:
-        return self.stored_missing(index)
+        return int(self._known(index).null_count())
+
+    def _known(self, index: int) -> Any:
+        """The column with null for NaN, as cells of both are told alike."""
+        series = self.select(index)
+        return series.fill_nan(None) if series.dtype.is_float() else series
 
     def select(self, index: int) -> Any:
         return self.data.to_series(index)
@@ -52,7 +58,7 @@ class PolarsFrame(Frame):
         return [[]] * len(head) if head.dtype.is_nested() else list(head)
 
     def facts(self, index: int, show_values: bool) -> Facts:
-        series, missing = self.select(index), self.missing(index)
+        series, missing = self._known(index), self.missing(index)
         dtype = series.dtype
         if dtype.is_nested() or str(dtype) in ("Object", "Null", "Unknown", "Binary"):
             return Facts(missing)
