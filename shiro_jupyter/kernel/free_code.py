@@ -105,6 +105,7 @@ class _Free:
     ) -> None:
         self._nodes = list(ast.walk(tree))
         self._variables, self._others = variables, others
+        self._called = {id(node.func) for node in self._nodes if isinstance(node, ast.Call)}
         self._own = {name for node in self._nodes for name in _names_bound(node)}
 
     def holds(self) -> bool:
@@ -119,8 +120,10 @@ class _Free:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.FunctionDef(name=name):
                 decorated = isinstance(node, ast.FunctionDef) and node.decorator_list
                 return not name.startswith("_") and not decorated
+            case ast.Attribute(attr=name) if name in _BY_NAME:
+                return id(node) in self._called  # by another name it would be called with anything
             case ast.Attribute(attr=name):
-                return name in _ATTRIBUTES | _BY_NAME or self._is_column(name)
+                return name in _ATTRIBUTES or self._is_column(name)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _BY_NAME:
                 given = [*node.args, *(each.value for each in node.keywords)]
                 return all(map(_by_name, given))

@@ -8,6 +8,7 @@ import contextvars
 import sys
 import time
 from collections.abc import Coroutine, Generator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ class Host:
         checking = services.environ.get(CHECKING)
         self.runs = Runs(answers, time.time, SavedAnswers(Path(checking)) if checking else None)
         self.services.failure = compat.failure(getattr(shell, "last_execution_result", None))
+        shell.events.register("pre_run_cell", self._cell_begins)
         shell.events.register("post_run_cell", self._cell_ended)
         self.services.pages.start()  # at last: not where an interrupt came between
 
@@ -99,6 +101,7 @@ class Host:
             return True
 
     def close(self) -> None:
+        self.shell.events.unregister("pre_run_cell", self._cell_begins)
         self.shell.events.unregister("post_run_cell", self._cell_ended)
         self.services.close()
 
@@ -298,9 +301,16 @@ class Host:
 
     # -- around it ---------------------------------------------------------------------------
 
+    def _cell_begins(self, info: Any) -> None:
+        if not self.main.busy:
+            with suppress(SettingsError):  # which the next prompt tells
+                private = self.services.settings().settings.kept_private
+                self.services.withholding.cell_begins(private)
+
     def _cell_ended(self, result: Any) -> None:
         if self.main.busy:
             return  # code that a turn runs is no cell of the person's
+        self.services.withholding.cell_ended(result)
         self.runs.cell_ended()
         self.services.failure = compat.failure(result) or self.services.failure
 

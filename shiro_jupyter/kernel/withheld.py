@@ -36,6 +36,19 @@ class Withholding:
         self._namespace = Namespace(shell, privacy)
         self._codes: list[str] = []
         self._heard: list[CodeResult] = []
+        self._free = False  # whether the code of the call that runs is
+
+    def cell_begins(self, private: Private) -> None:
+        """A cell of the person's is about to run, under these settings; on main."""
+        self._privacy.private = private
+        self._privacy.cell_begins(self._namespace.every())
+
+    def cell_ended(self, result: Any) -> None:
+        """On main."""
+        if (info := getattr(result, "info", None)) is not None and not info.store_history:
+            code = self._shell.transform_cell(info.raw_cell)
+            self._privacy.ran(code, of_model=False)
+        self._privacy.cell_ended(self._namespace.every())
 
     def of(self, tool: Tool[Any], parameters: Parameters) -> Withheld | None:
         """What the model reads of a call that begins now; None where that is its whole result."""
@@ -48,9 +61,12 @@ class Withholding:
         before = self._namespace.variables()
 
         free = isinstance(parameters, RunPythonParameters) and self._is_free(parameters.code)
+        self._free = free
 
         def withheld(result: ToolResult) -> ToolResult:
             heard, self._heard = self._heard, []  # with the objects
+            for each in heard:
+                self._privacy.saw(each.value)
             if not self._now().withholds_data:
                 return result
             if isinstance(parameters, RunPythonParameters):
@@ -69,9 +85,12 @@ class Withholding:
 
     def _begins(self, code: str) -> None:
         self._codes.append(code)
-        self._privacy.ran(code)
+        transformed = getattr(self._shell, "transform_cell", str)(code)
+        self._privacy.cell_begins(self._namespace.every())
+        self._privacy.ran(transformed, free=self._free)
 
     def _ended(self, result: CodeResult) -> None:
+        self._privacy.cell_ended(self._namespace.every())
         if self._privacy.private.any:  # else it would keep the objects alive
             self._heard.append(result)
 

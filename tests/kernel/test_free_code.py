@@ -82,6 +82,7 @@ def test_code_that_shows_only_what_is_open_is_free(code: str) -> None:
         "df.agg('ev' + 'al')",
         "df.agg('eval', 0)",
         "df.pipe(print)",
+        "f = df.agg\nf('query', 0, '@sal' + 'aries')",
         "'{0.__class__}'.format(df)",
         "df.__class__",
         "(x for x in rows).gi_frame",

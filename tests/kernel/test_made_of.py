@@ -30,7 +30,6 @@ def held(code: str, *names: str) -> frozenset[str]:
         "get_ipython().run_line_magic('time', 'x = salaries.sum()')",
         "x = _",
         "x = Out[3]",
-        "x = (salaries",  # no Python
         "match salaries:\n    case [x, *_]: pass",
         "try:\n    check(salaries)\nexcept Exception as x: pass",
     ],
@@ -56,6 +55,7 @@ def test_what_no_such_statement_names_is_not(code: str) -> None:
 def test_names_that_are_private_for_another_reason_count_too() -> None:
     assert {"customers", "x"} <= held("x = customers.head()\nz = 1", "customers")
     assert "z" not in held("x = customers.head()\nz = 1", "customers")
+    assert not statements("x = (salaries")  # no Python, so nothing ran
 
 
 @pytest.mark.parametrize("code", ["globals()['x']", "exec(text)", "%run x.py", "vars()['x'] = 1"])
@@ -69,3 +69,33 @@ def test_of_a_models_code_more_does() -> None:
     for code in ("getattr(a, b)", "import importlib", "a.__class__", "type.__subclasses__(object)"):
         assert any(each.reaches for each in statements(code, of_model=True)), code
         assert not any(each.reaches for each in statements(code)), code
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from data import salaries, x",
+        "from helpers import x\nx['top'] = salaries",
+        "import helpers\nhelpers.keep(salaries)\nx = helpers.get()",
+        "salaries.to_csv('no.csv')\nx = pd.read_csv('no.csv')",
+        "import duckdb\nduckdb.sql('create table t as from salaries')\nx = duckdb.sql('t')",
+        "import numpy as np\nnp.s = salaries\nx = np.s",
+        "import os\nos.environ['A'] = salaries\nx = os.environ['A']",
+    ],
+)
+def test_what_took_a_way_round_through_what_is_no_variable_is_known(code: str) -> None:
+    assert "x" in held(code)
+
+
+def test_what_was_made_of_open_names_alone_stays_open_after_it() -> None:
+    code = "import pandas as pd\norders = pd.DataFrame()\nsalaries = 1\n"
+    assert "x" not in held(code + "x = orders.groupby('a').size() + len([1])")
+    assert "x" not in held(code + "class M:\n    def eval(self): return 1\nx = M().eval()")
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import gc; gc.collect()", "m.eval()", "if __name__ == 'a': pass", "def f():\n    'exec it'"],
+)
+def test_what_only_looks_as_if_it_reached_anything_does_not(code: str) -> None:
+    assert not any(each.reaches for each in statements(code))

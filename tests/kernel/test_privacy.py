@@ -114,3 +114,35 @@ def test_with_no_value_the_model_cannot_make_columns_of_them() -> None:
     assert "wide: DataFrame, 3 rows, 2 columns, 2 of them private" in space.listing()
     assert "name (str), age (int64), older (int64)" in space.listing()
     assert "bob" not in space.schema("value", people.set_index("name").T)
+
+
+SSN = "pd.DataFrame({'ssn': [12345], 'n': [1]})"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"x = {{'one': {SSN}}}",
+        f"x = [{SSN}]",
+        f"x = {SSN}.set_index('ssn')",
+        f"x = {SSN}.set_index('ssn').T",
+        f"x = {SSN}.to_dict('records')",
+        f"x = next({SSN}.itertuples())",
+        "x = pl.DataFrame({'a': [{'ssn': 12345}]})",
+        f"x = {SSN}.groupby('n')",
+    ],
+)
+def test_a_private_column_deeper_in_a_value_closes_it(code: str) -> None:
+    space = seen([])
+    exec(code, {"pd": pd, "pl": pl}, space.shell.user_ns)
+    space.shell.history_manager.input_hist_parsed.append("x = made()")
+    assert space.privacy.now(space.every()).withholds_data
+    assert "12345" not in space.listing() + space.inspect("x")
+
+
+def test_a_name_that_changed_between_cells_is_closed() -> None:
+    space = seen(["n = 1", "salaries = [1]"])
+    space.privacy.cell_ended(space.every())
+    space.shell.user_ns["n"] = 918273
+    space.privacy.cell_begins(space.every())
+    assert "918273" not in space.listing()

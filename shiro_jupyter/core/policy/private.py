@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from pathlib import PurePosixPath
+from unicodedata import normalize
 
 from .names import named
 
@@ -50,13 +51,13 @@ class Private:
 
     def name(self, name: str) -> bool:
         """Whether for the model there is no such variable."""
-        return any(_fits(name, variable) for variable, column in self._pairs() if not column)
+        return any(_fits(name, variable) for variable, column in self.pairs if not column)
 
     def column(self, variable: str, column: str) -> bool:
         """Whether for the model this variable has no such column."""
         return self.any_column(column) and any(
             _fits(variable, owner) and _fits_column(column, pattern)
-            for owner, pattern in self._pairs()
+            for owner, pattern in self.pairs
             if pattern
         )
 
@@ -68,7 +69,7 @@ class Private:
         """Whether a word of code says something private. A pattern for all columns of a variable
         says nothing of any word."""
         return self.name(word) or any(
-            _fits(word, column) for _, column in self._pairs() if column.strip("*")
+            _fits(word, column) for _, column in self.pairs if column.strip("*")
         )
 
     def scrubbed(self, text: str) -> str:
@@ -93,7 +94,9 @@ class Private:
         notebook = self.any and path.lower().endswith(".ipynb")
         return notebook or self.withholds(path)
 
-    def _pairs(self) -> tuple[tuple[str, str], ...]:
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pattern of the variable, and of the column or empty."""
         return _pairs(self.patterns)
 
 
@@ -116,11 +119,16 @@ def _pairs(patterns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=1_000)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(translate(pattern.casefold()))
+    return re.compile(translate(_same(pattern)))
+
+
+def _same(name: str) -> str:
+    """As Python reads names, whatever their case."""
+    return normalize("NFKC", normalize("NFKC", name).casefold())
 
 
 def _fits(name: str, pattern: str) -> bool:
-    return _compiled(pattern).match(name.casefold()) is not None
+    return _compiled(pattern).match(_same(name)) is not None
 
 
 @lru_cache(maxsize=50_000)  # each request looks at all columns of all tables

@@ -8,7 +8,9 @@ from typing import Any
 
 from .base import Facts, Frame
 
-_CATEGORIES = re.compile(r"\(categories=.*\)$", re.DOTALL)
+# Types that name fields or values, and what of them does not.
+_NAMING = re.compile(r"struct|union|row\b|categor|enum|dict|object", re.IGNORECASE)
+_PLAIN = re.compile(r"[^(\[<{]*")
 
 
 class Closed(Frame):
@@ -63,5 +65,6 @@ class Closed(Frame):
 
 
 def without_categories(dtype: str) -> str:
-    """A type as text; one may list the values that it allows."""
-    return _CATEGORIES.sub("", dtype)
+    """A type as text, without values that it allows and fields, whose names may be some."""
+    kept = _PLAIN.match(dtype) if _NAMING.search(dtype) else None
+    return kept[0].strip() if kept else dtype
