@@ -99,8 +99,9 @@ class KeptCode:
     # -- while turns run -------------------------------------------------------------------
 
     def ran(self, cell: str, code: str, touched: Touched, ok: bool) -> None:
-        """Code of a turn ran, asked for in that cell. On main."""
-        if touched.turn and touched.names:
+        """Code of a turn ran, asked for in that cell. On main. The call of an own tool is no
+        code to keep: it goes by the mark of the function."""
+        if touched.turn and touched.names and "__shiro_tool__.call(" not in code:
             now = self._namespace
             left = {name: _Same(now[name]) for name in touched.names if name in now}
             self._pieces.append(Piece(touched.turn, cell, code, left, ok))

@@ -14,7 +14,7 @@ import pytest
 from shiro_jupyter.core.errors import ToolFailed
 from shiro_jupyter.kernel.document import Cell
 from shiro_jupyter.kernel.kept_code import BELOW, END, OFFERED, KeptCode, Unkept
-from shiro_jupyter.kernel.names_undo import NamesUndo
+from shiro_jupyter.kernel.names_undo import NamesUndo, Touched
 
 
 class Notebook:
@@ -217,3 +217,12 @@ def test_a_large_list_is_not_kept_alive() -> None:
     desk.undo.undo(("s", 1))  # which held it until then
     gc.collect()
     assert gone() is None and desk.unkept() == {}
+
+
+def test_the_call_of_an_own_tool_is_no_code_to_keep() -> None:
+    desk = Desk()
+    desk.names["x"] = 1
+    desk.kept.ran("", "rows.__shiro_tool__.call()  # x", Touched(("s", 1), ("x",)), True)
+    assert desk.kept.names(("s", 1)) == ()
+    desk.kept.ran("", "x = 1", Touched(("s", 1), ("x",)), True)
+    assert desk.kept.names(("s", 1)) == ("x",)
