@@ -53,6 +53,7 @@ _KEY = r"\[(?:\"[^\"\n]*\"|'[^'\n]*'|-?\d{1,9})\]"
 # What is quoted as code holds decorators and matrix products, and no references.
 _FENCED = re.compile(r"^(```+|~~~+).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(
+    rf"(?P<name>{SIGN}(?:\"[^\"\n]+\"|'[^'\n]+'))|"  # a name in quotes may hold such a mark
     r"`[^`\n]+`|^[ \t]*@[\w.]+(?:\([^\n]*\))?[ \t]*\n(?=[ \t]*(?:@|def |async def |class ))",
     re.MULTILINE,
 )
@@ -80,8 +81,8 @@ class Reference:
 def references(prompt: str) -> list[Reference]:
     """What a prompt points at, each once, in its order."""
     text = prompt
-    for code in (_FENCED, _CODE):
-        text = code.sub(lambda found: " " * len(found[0]), text)
+    text = _FENCED.sub(lambda found: " " * len(found[0]), text)
+    text = _CODE.sub(lambda found: found["name"] or " " * len(found[0]), text)
     found: dict[tuple[str, ...], Reference] = {}
     for match in _AT.finditer(text):
         names = _names(match)

@@ -106,6 +106,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         ("git@github.com:a/b and a.b@c and x-@y", []),
         ("run `@cached` or\n```python\n@app.get\ndef f(): ...\n@x\n```\nand @df", ["df"]),
         ("```\n@unclosed", []),
+        ('compare @"back`tick.txt" and @"an`other.txt"', ["back`tick.txt", "an`other.txt"]),
+        ('run `@"x y"` on @df', ["df"]),
         ("@cache\n@app.get('/x')\ndef f(): ...\nabout @df", ["df"]),
         ("an @ alone, a @@b, a @ b", []),
     ],
