@@ -45,6 +45,7 @@ _GROUP_METHODS = words("""
     agg aggregate apply pipe filter transform size mean sum min max median std var count
     nunique first last prod any all sem head tail nth cumsum cumcount rank shift diff describe
     groups ngroups get_group rolling resample plot hist value_counts quantile indices
+    obj keys level axis as_index sort group_keys observed dropna grouper exclusions squeeze mutated
 """)
 
 
@@ -75,8 +76,8 @@ class Access(World):
                 if owner.path == "polars.col":
                     return made_by("col", node, [Const(value=name)], {})
                 return replace(owner, path=f"{owner.path}.{name}")
-            case Grouped() if name not in _GROUP_METHODS and self.table(owner.of).has(name):
-                return replace(owner, picked=name)
+            case Grouped() if name not in _GROUP_METHODS and not name.startswith("_"):
+                return self._of_group(owner, node)
             case Bound():
                 return replace(owner, name=f"{owner.name}.{name}")
             case Row(fields=True):
@@ -89,6 +90,15 @@ class Access(World):
                 return PLAIN
         self.used(owner)
         return Value(trust(owner), frames(owner))
+
+    def _of_group(self, group: Grouped, node: ast.Attribute) -> Known:
+        table, name = self.table(group.of), node.attr
+        if table.has(name):
+            return replace(group, picked=name)
+        missing = table.kind == "pandas" and attribute("groups", name) == "missing"
+        if missing and group.picked is None and self.attributes_known:
+            self.lacks(table, name, node, "groups")
+        return Bound(trust(group), frames(group), group, name)
 
     def _of_frame(self, frame: Frame, node: ast.Attribute) -> Known:
         table, name = self.table(frame), node.attr

@@ -55,6 +55,7 @@ _FRAMES = (
     ("lazy", "polars", "LazyFrame"),
     ("dask", "dask.dataframe", "DataFrame"),
 )
+_CLASSES = (*_FRAMES, ("groups", "pandas.api.typing", "DataFrameGroupBy"))
 _ITEMS = 200  # elements of a list that are looked at
 # Types of these modules hold, or run, what others made, apart from those of plain data.
 _HOLDING = ("builtins", "itertools", "collections", "_collections", "weakref", "queue")
@@ -232,7 +233,7 @@ Attribute = Literal["own", "foreign", "missing"]
 def attribute(kind: str, name: str) -> Attribute:
     """What the class of such tables has under a name: something of its library's own, something
     that somebody added, or nothing. Where the class is not loaded all is taken for its own."""
-    for each, root, cls_name in _FRAMES:
+    for each, root, cls_name in _CLASSES:
         if each == kind:
             cls = library(root).get(cls_name)
             if cls is None:
@@ -247,7 +248,7 @@ def attribute(kind: str, name: str) -> Attribute:
 
 def attributes(kind: str) -> set[str]:
     """The public names of that class."""
-    for each, root, cls_name in _FRAMES:
+    for each, root, cls_name in _CLASSES:
         if each == kind and (cls := library(root).get(cls_name)) is not None:
             found = (type.__dict__["__dict__"].__get__(base) for base in mro_of(cls))
             return {name for names in found for name in names if not name.startswith("_")}

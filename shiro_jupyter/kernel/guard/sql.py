@@ -14,7 +14,7 @@ from typing import Any
 from ..describe import library
 from .methods import Call
 from .values import ANY, Connection, Frame, Known, Table, text
-from .verdict import Finding, nearest
+from .verdict import Finding
 from .world import World
 
 _ASKS = re.compile(
@@ -125,7 +125,4 @@ def _tell(world: World, name: str, tables: Names[str, Table], node: ast.AST, cer
         return  # it is about another table, which the message does not name
     said = " and ".join(tables)
     what = f"in the query, {said} {'have' if len(tables) > 1 else 'has'} no column {name!r}"
-    known = sorted(columns)
-    world.tell(
-        Finding(getattr(node, "lineno", 1), what, nearest(name, known), tuple(known)), certain
-    )
+    world.tell(Finding(getattr(node, "lineno", 1), what, name, columns), certain)

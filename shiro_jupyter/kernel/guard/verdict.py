@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 FOUND = 5  # that are told
 NEAR = 3
 LISTED = 15  # columns that are told where none is near
 _MANY = 3_000  # columns from which on only a part is compared
 _LETTERS = 60
+# Attributes that pandas had once, and what does it now.
+_INSTEAD = {"append": "pd.concat", "iteritems": "items", "ix": "loc", "as_matrix": "to_numpy"}
 _WORD = re.compile(r"[a-z]+|\d+")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not there. `what`: `df has no column 'x'`; `near` are names that are."""
+    """Something that is not there. `what`: `df has no column 'x'`; `name` is the `x`, `others` are
+    the columns that are there, `own` other names that may be meant."""
 
     line: int
     what: str
-    near: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
+    name: str = ""
+    others: Collection[str] = ()
+    own: Collection[str] = ()
+
+    @cached_property
+    def near(self) -> tuple[str, ...]:
+        """Names that are there, most alike first; looked for only where the finding is told."""
+        if self.name in _INSTEAD and self.own:
+            return (_INSTEAD[self.name],)
+        return nearest(self.name, sorted({*self.others, *self.own})) if self.name else ()
 
     def __str__(self) -> str:
         said = f"line {self.line}: {self.what}"
@@ -31,7 +43,8 @@ class Finding:
         if not self.others:
             return said
         more = f" and {len(self.others) - LISTED:,} more" if len(self.others) > LISTED else ""
-        return f"{said}; it has {', '.join(map(_cut, self.others[:LISTED]))}{more}"
+        listed = ", ".join(map(_cut, sorted(self.others)[:LISTED]))
+        return f"{said}; it has {listed}{more}"
 
 
 @dataclass(frozen=True)
@@ -106,17 +119,13 @@ def _cut(name: str) -> str:
     return repr(name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…")
 
 
-def missing_column(line: int, table: str, name: str, names: Iterable[str]) -> Finding:
-    known = sorted(names)
-    what = f"{table} has no column {_cut(name)}"
-    return Finding(line, what, nearest(name, known), tuple(known))
+def missing_column(line: int, table: str, name: str, names: Collection[str]) -> Finding:
+    return Finding(line, f"{table} has no column {_cut(name)}", name, names)
 
 
 def missing_attribute(
-    line: int, table: str, name: str, columns: Collection[str], own: Iterable[str]
+    line: int, table: str, name: str, columns: Collection[str], own: Collection[str]
 ) -> Finding:
     if name in columns:
         return Finding(line, f"{table}.{name} is no attribute; the column is {table}[{name!r}]")
-    near = nearest(name, sorted({*columns, *own}))
-    what = f"{table} has no column or attribute {name!r}"
-    return Finding(line, what, near, tuple(sorted(columns)))
+    return Finding(line, f"{table} has no column or attribute {name!r}", name, columns, own)

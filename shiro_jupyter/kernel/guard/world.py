@@ -308,10 +308,10 @@ class World(ABC):
                 make = partial(missing_column, line, _said(where), name, columns)
                 self._found(name, line, make)
 
-    def lacks(self, table: Table, name: str, node: ast.Attribute) -> None:
-        """The table has neither an attribute nor a column of that name."""
+    def lacks(self, table: Table, name: str, node: ast.Attribute, kind: str = "") -> None:
+        """The table, or what is of that kind over it, has no attribute or column of that name."""
         line, said, columns = node.lineno, _said(node.value), table.columns or frozenset()
-        kind = table.kind
+        kind = kind or table.kind
         self._found(
             name, line, lambda: missing_attribute(line, said, name, columns, attributes(kind))
         )
@@ -326,7 +326,8 @@ class World(ABC):
             return
         sure = certain and not self.doubt and name not in self.asked
         found = self.certain if sure else self.doubtful
-        found.setdefault((line, name), make())
+        if (line, name) not in found:
+            found[line, name] = make()
 
 
 def _said(node: ast.AST | None) -> str:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import strategies as st
 
 from shiro_jupyter.kernel.guard import Schema, Verdict, check
-from shiro_jupyter.kernel.guard.verdict import nearest
+from shiro_jupyter.kernel.guard.verdict import FOUND, nearest
 
 DF = pd.DataFrame({"revenue": [1.0, 2.0], "region": ["n", "s"], "units": [1, 2]})
 TRIPS = pl.DataFrame({"fare": [1.0], "vendor": ["A"]})
@@ -91,6 +91,9 @@ def test_what_may_not_be_reached_is_a_doubt(code: str) -> None:
         "df[name]",
         "df.loc[0, name]",
         "with thing:\n    pass\nthing.go()\ndf['nope']",
+        "from IPython import get_ipython\nget_ipython().run_line_magic('run', 'x.py')\ndf['nope']",
+        "get_ipython().user_ns['df'] = pd.DataFrame()\ndf['nope']",
+        "!true\n" * 510 + "df['nope']",
         "global df\nimport data as df\ndf['nope']",
         "match thing:\n    case df:\n        df['nope']",
         "except_ = 1\ntry:\n    1 / 0\nexcept Exception as df:\n    df['nope']",
@@ -99,6 +102,18 @@ def test_what_may_not_be_reached_is_a_doubt(code: str) -> None:
 def test_what_code_may_have_made_is_never_told(code: str) -> None:
     given = {"box": [DF], "thing": types.SimpleNamespace(), "tables": [DF], "names": {1: 2}}
     assert judged(code, **given) == Verdict()
+
+
+def test_names_alike_are_looked_for_only_where_they_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "shiro_jupyter.kernel.guard.verdict.nearest", lambda name, names: asked.append(name) or ()
+    )
+    verdict = judged("\n".join(f"df['nope{at}']" for at in range(30)))
+    assert len(verdict.certain) == 30 and asked == []
+    assert verdict.refusal and len(asked) == FOUND
 
 
 def test_two_names_of_one_table_are_one() -> None:
