@@ -94,13 +94,13 @@ class Agent(World):
     # -- what a host calls ---------------------------------------------------------------
 
     def offer(self, tools: Sequence[Tool[Any]]) -> None:
-        """These, too, behind those that it was made with; while none of them runs. Their defaults
-        are values of the person's."""
+        """These, too, behind those that it was made with; while none of them runs. Their schemas
+        may hold values of the person's."""
         self.tools = (*self._lasting, *tools)
         specs = self._specs[: len(self._lasting)]
         own = [tool.spec() for tool in tools]
         if self.private().any:
-            own = [each.without_defaults() for each in own]
+            own = [each.without_values() for each in own]
         self._specs = (*specs, *own)
 
     async def submit(self, prompt: str, source: str = "", *, now: bool = False) -> TurnEnded:

@@ -28,12 +28,26 @@ class ToolSpec:
     parameters: dict[str, Any]
     guidance: str = ""
 
-    def without_defaults(self) -> ToolSpec:
-        properties = {
-            name: {key: said for key, said in each.items() if key != "default"}
-            for name, each in self.parameters.get("properties", {}).items()
-        }
-        return replace(self, parameters={**self.parameters, "properties": properties})
+    def without_values(self) -> ToolSpec:
+        """With names and types of arguments alone: defaults, bounds, choices and the words on an
+        argument may be made of data."""
+        return replace(self, parameters=_types_of(self.parameters))
+
+
+_TYPES = frozenset({"type", "required", "format"})  # in a JSON schema, what holds no value
+_INNER = ("items", "additionalProperties")
+_CHOICES = ("anyOf", "oneOf", "allOf", "prefixItems")
+
+
+def _types_of(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: said for key, said in schema.items() if key in _TYPES}
+    kept |= {key: _types_of(schema[key]) for key in _INNER if key in schema}
+    if named := schema.get("properties"):
+        kept["properties"] = {name: _types_of(each) for name, each in named.items()}
+    kept |= {key: [_types_of(each) for each in schema[key]] for key in _CHOICES if key in schema}
+    return kept
 
 
 @dataclass(frozen=True)

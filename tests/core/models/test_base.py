@@ -121,3 +121,20 @@ def test_more_tools_do_not_lengthen_what_a_small_model_reads() -> None:
     calling = SchemaCalling()
     assert calling.payload(full, small) == calling.payload(narrow, small)
     assert len(json.dumps(calling.payload(full, small))) < 4_000
+
+
+def test_of_an_own_tool_names_and_types_of_arguments_can_be_told_alone() -> None:
+    said = {
+        "type": "integer",
+        "maximum": 918273,
+        "description": "at most 918273",
+        "default": 918273,
+    }
+    listed = {"anyOf": [{"type": "array", "items": {"enum": ["Anna"], "type": "string"}}]}
+    schema = {"type": "object", "properties": {"a": said, "b": listed}, "required": ["a"]}
+    kept = {"anyOf": [{"type": "array", "items": {"type": "string"}}]}
+    assert ToolSpec("f", "Words.", schema).without_values().parameters == {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": kept},
+        "required": ["a"],
+    }

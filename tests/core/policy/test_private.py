@@ -73,3 +73,8 @@ def test_of_a_notebook_only_the_cells_are_shown() -> None:
     for private in (PRIVATE, Private(schema_only=True)):
         assert private.withholds_lines("a.ipynb") and not private.withholds("a.ipynb")
     assert not Private().any and not Private().withholds_lines("a.ipynb")
+
+
+def test_a_name_is_the_same_however_its_letters_are_composed() -> None:
+    assert Private(("geha\u0308lter",)).name("geh\u00e4lter")
+    assert Private(("geh\u00e4lter",)).name("GEHA\u0308LTER")
