@@ -10,7 +10,7 @@ from ..core.numbers import whole_number
 from ..core.sessions.session import Session
 from ..views.wording import NAMES, listed
 from .commands import Work, command
-from .kept_code import Piece, is_told
+from .kept_code import Piece, is_told, with_needed
 from .services import Services
 from .undo import prompt_of
 
@@ -49,8 +49,9 @@ def keep(services: Services, rest: str) -> Work:
         if not found:
             failed = await services.after.kept.failed(session.id)
             return FAILED.format(listed(failed, NAMES)) if failed else NOTHING
-        chosen = list(found) if rest == "all" else [number or max(found)]
-        pieces = [piece for turn in chosen for piece in found[turn]]
+        chosen = found.keys() if rest == "all" else {number or max(found)}
+        every = [piece for pieces in found.values() for piece in pieces]
+        pieces = with_needed(every, lambda piece: piece.turn[1] in chosen)
         return await services.after.kept.keep(pieces, offers=cell)
 
     return work()

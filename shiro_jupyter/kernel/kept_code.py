@@ -6,6 +6,7 @@ notebook where a page shows it, else by what was run as a cell, or written into 
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -24,6 +25,7 @@ WRITTEN = 300  # sources of cells
 BELOW, END = "below the cell that asked", "at the end of the notebook"
 OFFERED = "The code is offered as the next cell: run it there, or take it away."
 _GONE: Any = object()
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Notebook(Protocol):
@@ -137,14 +139,15 @@ class KeptCode:
         return tuple(self._live(await self._sources()))
 
     async def turns(self, session: str) -> dict[int, list[Piece]]:
-        """The pieces to keep of each turn in which something is bound still, oldest first."""
+        """The pieces to keep of each turn in which something is bound still, oldest first; and of
+        earlier ones those that bound what these read."""
         sources = await self._sources()
         bound = {each.turn for each in self._live(sources, ok=True)}
+        ours = [each for each in list(self._pieces) if each.ok and each.turn[0] == session]
+        loose = [each for each in ours if not _holds(sources, each.code)]
         found: dict[int, list[Piece]] = {}
-        for piece in list(self._pieces):
-            wanted = piece.ok and piece.turn in bound and piece.turn[0] == session
-            if wanted and not _holds(sources, piece.code):
-                found.setdefault(piece.turn[1], []).append(piece)
+        for piece in with_needed(loose, lambda each: each.turn in bound):
+            found.setdefault(piece.turn[1], []).append(piece)
         return found
 
     async def failed(self, session: str) -> list[str]:
@@ -201,6 +204,17 @@ class KeptCode:
             left.popleft()
             places[piece.cell] = made if after else None
             yield BELOW if after else END
+
+
+def with_needed(pieces: Sequence[Piece], wanted: Callable[[Piece], bool]) -> list[Piece]:
+    """Those that are wanted, and those before them that bound what they read."""
+    found: list[Piece] = []
+    read: set[str] = set()
+    for piece in reversed(pieces):
+        if wanted(piece) or read & piece.left.keys():
+            found.append(piece)
+            read.update(_WORD.findall(piece.code))
+    return found[::-1]
 
 
 def is_told(name: str) -> bool:

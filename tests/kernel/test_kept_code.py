@@ -199,6 +199,21 @@ def test_the_newest_code_of_a_name_is_told_and_an_undone_turn_is_not() -> None:
     assert desk.unkept() == {}
 
 
+def test_what_kept_code_reads_is_kept_with_it() -> None:
+    desk = Desk(("ask", "%shiro load"), ("then", "%shiro add"))
+    desk.run("total = 5", "other = 1", "def _one(v): return v + 1")
+    desk.names["other"] = "theirs"  # which nothing kept reads
+    desk.run("total = _one(total)", cell="then", turn=2)
+    desk.keep(1, 2)
+    assert desk.notebook.sources == [
+        "%shiro load",
+        "total = 5",
+        "def _one(v): return v + 1",
+        "%shiro add",
+        "total = _one(total)",
+    ]
+
+
 def test_another_session_has_code_of_its_own() -> None:
     desk = Desk(("ask", "%shiro a"))
     desk.run("a = 1000")
