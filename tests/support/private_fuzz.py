@@ -59,6 +59,12 @@ row = customers.set_index("zqmail").iloc[0]
 grouped = customers.groupby("zqmail").size()
 mail = mails[0]
 copied = customers.copy()
+boxed = {{"one": people.to_pandas()}}
+indexed = people.to_pandas().set_index("zqssn")
+rows = people.to_dicts()
+kept = types.SimpleNamespace(**dict(zip(zqpay.who, zqpay.pay)))
+zqpay.to_csv("made.csv")
+loaded = pd.read_csv("made.csv")
 orders = pd.DataFrame({{"amount": [4.25, 5.5], "region": ["north", "south"]}})
 zqpay
 """
@@ -109,11 +115,19 @@ CODE = [
     "orders[mails[0]]", "orders[mail]", "copied['zqmai']", "copied.zqmai", "copied",
     "orders.query('amount > @total')", "people.select(pl.col('zqssn')).to_dicts()",
     "customers.upper", "level", "words", "marks", "grid", "secret_row", "print(level, words)",
-    "orders.amount.mean()",
+    "orders.amount.mean()", "alias.to_csv('o.csv')", "x2 = pd.read_csv('o.csv')", "print(x2)",
+    "import duckdb; duckdb.sql('create or replace table t as select * from alias')",
+    "import duckdb; x2 = duckdb.sql('select * from t').df()", "np.s = alias.who.tolist()",
+    "x2 = np.s", "import os; os.environ['A'] = str(alias.who[0])", "x2 = os.environ['A']",
+    "import sys; x2 = str(sys.last_value)",
+    "import pickle; x2 = pickle.loads(b'c__main__\\nalias\\n.').who.tolist()",
+    "f = orders.agg; f('query', 0, '@al' + 'ias.who', level=4)", "rows", "boxed['one']", "kept",
+    "indexed",
 ]  # fmt: skip
 PATHS = ["data.csv", "work.ipynb", "broken.ipynb", "load.py", "notes.txt", "out.csv", "out.txt"]
 NAMED = [
-    "wide", "copied", "mail", "copied['upper']",
+    "wide", "copied", "mail", "copied['upper']", "x2", "rows", "boxed['one']", "kept", "indexed",
+    "loaded",
     "zqpay", "alias", "pays", "total", "holder", "holder[0]", "zqpin_of", "zqpin_of['two']",
     "team", "team.pay", "team.zqmail", "top", "customers", "customers['zqmail']",
     "customers.zqmail", "customers['upper']", "customers['name']", "people", "people['zqssn']",
