@@ -74,7 +74,7 @@ def foreseen(code: str) -> Foreseen:
     found = Foreseen()
     try:
         _Reader(found).read(_parsed(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError):
         return Foreseen()
     return found
 
