@@ -191,6 +191,7 @@ class _Making:
 def _statement(node: ast.stmt, of_model: bool, free: bool) -> Statement:
     words, bound, magics, labels = set[str](), set[str](), set[str](), set[str]()
     told = set[str]()  # in what magics are given
+    inner = list[Statement]()  # which they time
     skipped, harmless = set[int](), set[int]()
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in _MAGICS:
@@ -200,13 +201,15 @@ def _statement(node: ast.stmt, of_model: bool, free: bool) -> Statement:
                 skipped.update(id(argument) for argument in each.args)
             else:
                 told.update(word for text in texts for word in _WORD.findall(text))
-                bound.update(told)
+                timed = statements(texts[-1]) if magic in _TIMING and texts else ()
+                inner += timed
+                bound.update(*(each.bound for each in timed) if timed else [told])
         if id(each) not in skipped:
             words.update(_words(each))
             labels.update(_labels(each))
             bound.update(_bound(each))
         harmless.update(_harmless(each))
-    loads = frozenset(_loaded(node))
+    loads = frozenset(_loaded(node)).union(*(each.loads for each in inner))
     if any(map(_HISTORY.fullmatch, loads)):
         words.add(HISTORY)
     reaches = any(_reaches(each, of_model) for each in ast.walk(node) if id(each) not in harmless)
@@ -214,6 +217,7 @@ def _statement(node: ast.stmt, of_model: bool, free: bool) -> Statement:
     imports = frozenset(_imports(node))
     labels |= words if of_model else set()
     changed = bound.union(filter(None, map(_stored_into, ast.walk(node))))
+    changed.update(*(each.changed for each in inner))
     files = list(_files(node))
     reads = [each for each in map(_called, ast.walk(node)) if _READS.fullmatch(each)]
     return Statement(
@@ -224,7 +228,7 @@ def _statement(node: ast.stmt, of_model: bool, free: bool) -> Statement:
         frozenset(changed),
         loads - {"get_ipython"},
         frozenset(files if len(files) == len(reads) else ()),
-        bool(reads),
+        bool(reads) or any(each.reads for each in inner),
         reaches,
         of_model,
         free,

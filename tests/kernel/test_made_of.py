@@ -99,3 +99,11 @@ def test_what_was_made_of_open_names_alone_stays_open_after_it() -> None:
 )
 def test_what_only_looks_as_if_it_reached_anything_does_not(code: str) -> None:
     assert not any(each.reaches for each in statements(code))
+
+
+def test_what_is_timed_is_read_as_code() -> None:
+    timed = "get_ipython().run_line_magic('time', {!r})"
+    (plain,) = statements(timed.format("x = orders.sum()"), of_model=True)
+    assert plain.bound == {"x"} and not plain.reaches
+    code = "import numpy as np\n" + timed.format("np.s = salaries") + "\nx = np.s"
+    assert "x" in held(code)
