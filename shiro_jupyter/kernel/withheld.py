@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from IPython.core.inputtransformer2 import TransformerManager
+
 from ..core.calls import INTERRUPTED, Withheld
 from ..core.policy.private import Private
 from ..core.tools.base import Parameters, Tool, ToolResult
@@ -46,8 +48,7 @@ class Withholding:
     def cell_ended(self, result: Any) -> None:
         """On main."""
         if (info := getattr(result, "info", None)) is not None and not info.store_history:
-            code = self._shell.transform_cell(info.raw_cell)
-            self._privacy.ran(code, of_model=False)
+            self._privacy.ran(_plain(info.raw_cell), of_model=False)
         self._privacy.cell_ended(self._namespace.every())
 
     def of(self, tool: Tool[Any], parameters: Parameters) -> Withheld | None:
@@ -85,9 +86,8 @@ class Withholding:
 
     def _begins(self, code: str) -> None:
         self._codes.append(code)
-        transformed = getattr(self._shell, "transform_cell", str)(code)
         self._privacy.cell_begins(self._namespace.every())
-        self._privacy.ran(transformed, free=self._free)
+        self._privacy.ran(_plain(code), free=self._free)
 
     def _ended(self, result: CodeResult) -> None:
         self._privacy.cell_ended(self._namespace.every())
@@ -187,6 +187,15 @@ class Withholding:
     @property
     def _setting(self) -> str:
         return "setting schema_only" if self._privacy.private.schema_only else "setting private"
+
+
+def _plain(code: str) -> str:
+    """Without IPython's own syntax. The person's transformers are code of theirs, and would run
+    once more here, away from main."""
+    try:
+        return TransformerManager().transform_cell(code)  # type: ignore[no-untyped-call]
+    except (SyntaxError, RuntimeError):
+        return code
 
 
 def _line_of(error: BaseException, namespace: Mapping[str, Any]) -> int | None:

@@ -59,7 +59,6 @@ def test_the_button_under_a_turn_puts_its_code_below_the_cell_that_asked(
     marks = [cell.metadata.get("shiro") for cell in saved]
     assert marks[1] is None and marks[2] == marks[3] and marks[2]["turn"] == 1
     assert DATA in saved[1].outputs[-1].data["text/plain"]
-    page.run(1)  # asked once more: the button goes with what it belonged to
     assert not page.errors
 
 

@@ -91,7 +91,7 @@ def test_cells_are_changed_and_run_from_a_cell_and_put_back(
     page.dom.keyboard.press("Escape")
     page.run(4)
     assert sources(page) == [*before[:4], "%shiro /undo"]
-    expect(page.output(4)).to_contain_text("cell 3 (`'goes'`): restored")
+    expect(page.output(4)).to_contain_text("cell 4 (`'goes'`): restored")
     expect(page.output(2)).to_contain_text("goes")
     assert "shiro" not in page.saved().cells[1].metadata
     assert not page.errors

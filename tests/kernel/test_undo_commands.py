@@ -24,6 +24,10 @@ from shiro_jupyter.kernel.undo_commands import AGAIN, NOTHING
 from tests.support.live_pages import LivePage, code
 
 
+async def _no_page() -> None:
+    """What pages offer of it, where there is none."""
+
+
 class Desk:
     """A session with turns that changed a file each, and nothing in the kernel."""
 
@@ -41,7 +45,9 @@ class Desk:
             ),
             undo=self.undo,
             document=self.page.document,
-            after=SimpleNamespace(kept=SimpleNamespace(forget=lambda turn: None)),
+            after=SimpleNamespace(
+                kept=SimpleNamespace(forget=lambda turn: None), look_again=_no_page
+            ),
             project=Project(self.root),
             redactor=str,
             settings=lambda: None,

@@ -48,7 +48,8 @@ class FakePage:
     def settle(self) -> None:
         """Take in what there is so far, and begin with what comes after it."""
         self.take_for(0.2)
-        self.follower, self.events, self.statuses = Follower(), [], []
+        before = max(self.follower.models, default=self.follower.before)
+        self.follower, self.events, self.statuses = Follower(before), [], []
 
     def prompt(self, text: str) -> None:
         assert self.request("prompt", text=text) == {"ok": True}

@@ -28,9 +28,10 @@ def applied(value: Any, patch: dict[str, Any] | None) -> Any:
 
 
 class Follower:
-    """A page that follows turns: it takes messages in order, and sees a gap."""
+    """A page that follows the turns behind `before`: it takes messages in order, and sees a gap."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
+        self.before = before
         self.models: dict[int, Any] = {}
         self.seqs: dict[int, int] = {}
         self.gaps = 0
@@ -38,6 +39,8 @@ class Follower:
     def take(self, message: dict[str, Any]) -> None:
         turn, seq, patch = message["turn"], message["seq"], message["patch"]
         if "=" not in patch:
+            if turn <= self.before:
+                return
             if seq <= self.seqs.get(turn, -1):
                 return
             if seq != self.seqs.get(turn, -2) + 1:
